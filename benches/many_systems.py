@@ -26,7 +26,7 @@ import numpy as np
 from rankscope.document.csv_text import as_csv
 from rankscope.document.views import document_of
 from rankscope.scoring.evaluate import evaluate
-from rankscope.scoring.scores import Scores
+from rankscope.scoring.scored_runs import Scores
 from rankscope.statistics.comparison import Comparison, compare_scores
 from rankscope.statistics.settings import Settings
 

@@ -30,7 +30,7 @@ import rankscope as rs
 from quality import Collection, mean_cell, write
 from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.lexical.bm25 import BM25
-from rankscope.retrieval.lexical.ngrams import NgramAnalyzer
+from rankscope.retrieval.lexical.words import Analyzer
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
 
@@ -50,7 +50,7 @@ FOLDED = "3 to 5, accents taken off"
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
-class Folded(NgramAnalyzer):
+class Folded(Analyzer):
     """N-grams of words without their accents: é as e, ä as a, ß as ss."""
 
     def words(self, text: str) -> list[str]:
@@ -89,7 +89,7 @@ def run_of(corpus: rs.Corpus, queries: Sequence[Query], name: str, cache: Path) 
     system = build_system({"bm25": spec}, cache=None if is_folded else cache)
     if is_folded:
         assert isinstance(system, BM25)
-        system.analyzer = Folded(3, 5)
+        system.analyzer = Folded("none", (), ngrams=(3, 5))
     system.index(corpus)
     fetched = fetch(system, list(queries), depth=1000)
     assert not fetched.failures, fetched.failures

@@ -52,7 +52,6 @@ def systems(fields: list[str] | None) -> dict[str, dict[str, Any]]:
         "bm25": {"bm25": {"fields": fields}},
         "bm25, k1=0.9 b=0.4": {"bm25": {"fields": fields, "k1": 0.9, "b": 0.4}},
         "bm25 + keywords": {"rewrite": {"of": "bm25", "keywords": {}}},
-        "bm25 + rm3": {"rewrite": {"of": "bm25", "rm3": {}}},
         "vector, wordllama": {"vector": {"fields": fields}},
         "hybrid, rrf": {"fuse": {"of": ["bm25", "vector, wordllama"]}},
         "hybrid, min-max": {
@@ -63,9 +62,6 @@ def systems(fields: list[str] | None) -> dict[str, dict[str, Any]]:
             }
         },
         "keywords + hybrid": {"rewrite": {"of": "hybrid, min-max", "keywords": {}}},
-        "hybrid, trained weights": {
-            "fuse": {"of": ["bm25", "vector, wordllama"], "method": "minmax", "weights": "train"}
-        },
         "reranked, ltr": {"rerank": {"of": "hybrid, min-max", "depth": 50, "ltr": ltr}},
     }
 

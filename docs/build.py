@@ -27,7 +27,7 @@ from search_apis_page import search_apis_page
 
 import rankscope
 from rankscope.benchmark.case_schema import case_schema
-from rankscope.benchmark.config.json_schema import config_json_schema
+from rankscope.benchmark.config.model import config_json_schema
 from rankscope.cli import output
 from rankscope.cli.app import app
 from rankscope.cli.help import HEADINGS, Command

@@ -44,7 +44,7 @@ Floats = npt.NDArray[np.float64]
 
 SIZES = (10, 25, 50, 100)
 MEASURES = ("nDCG@10", "AP", "RR@10", "R@100", "Success@10")
-REPETITIONS = {2: 20_000, 8: 10_000, 26: 2_000, 126: 100}
+REPETITIONS = {2: 20_000, 8: 10_000, 26: 2_000, 126: 300}
 VARIED = 0.3
 """On this share of the topics a variant of a run answers as another run does."""
 MARGIN = 0.01

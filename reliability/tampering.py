@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import rankscope
-from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
+from rankscope.benchmark.write import pages
 from rankscope.errors import RankscopeError
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport

@@ -232,8 +232,48 @@ def cell_cases() -> Iterator[Case]:
         yield Case(f"passages beside ids, {form}", FORMS[form], (mixed,), MANY)
 
 
+BESIDE: dict[str, Callable[[int], Any]] = {
+    "reference": lambda n: f"Because of number {n} as text",
+    "ground_truth": lambda n: f"It is {n} that holds here",
+    "source": lambda _: "wiki",
+    "score": lambda n: n % 2,
+    "contexts": lambda n: [f"some passage about {n} and more", f"another one of {n}"],
+    "notes": lambda _: "",
+}
+"""What stands beside ids in tables of answers, and is none of them."""
+
+
+def misleading_cases() -> Iterator[Case]:
+    """Yield unknown names beside known ones that hold no ids, and lists written without brackets.
+
+    What the other side holds tells which reading is wrong.
+    """
+    ids: list[Callable[[str], str]] = [
+        str, lambda d: f"doc-{ord(d)}", lambda d: str(ord(d)), lambda d: f"x.org/{d}"
+    ]  # fmt: skip
+    names = list(product(("must_have", "labels", "source_id", "expected_ids"), BESIDE))
+    for (number, (gold, beside)), form in product(enumerate(names), ("records", "csv", "polars")):
+        name_of = ids[number % len(ids)]
+        columns = {
+            gold: [name_of(doc_id) for doc_id in FIRST],
+            beside: [BESIDE[beside](n) for n in range(len(GOLD))],
+            ("rag_results", "retrieved_chunks")[number % 2]: [
+                [name_of(doc_id) for doc_id in ranking] for ranking in RETRIEVED
+            ],
+        }
+        both = table("question", columns)
+        yield Case(f"{beside} beside {gold}, {form}", FORMS[form], (both,), ONE)
+    for separator, name_of, form in product(" ;|", ids, ("records", "csv")):
+        cells = [
+            [separator.join(map(name_of, each)) for each in lists] for lists in (GOLD, RETRIEVED)
+        ]
+        both = table("question", {"gold_doc": cells[0], "retrieved_chunks": cells[1]})
+        yield Case(f"lists by {separator!r}, {form}", FORMS[form], (both,), MANY)
+
+
 def all_cases() -> list[Case]:
-    return [*named_cases(), *positional_cases(), *odd_cases(), *cell_cases()]
+    makers = named_cases, positional_cases, odd_cases, cell_cases, misleading_cases
+    return [case for make in makers for case in make()]
 
 
 def outcome(case: Case, folder: Path) -> tuple[str, str]:

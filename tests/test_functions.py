@@ -244,6 +244,9 @@ def test_queries_of_the_tutorial() -> None:
         named = fn.recall_at_k(retrieved_ids=ranked, target_id=target, k=5)
         assert named == fn.recall_at_k(ranked, target_id=target, k=5) == hits[2]
     assert fn.reciprocal_rank(bulgogi, 127) == 1 / 3
+    for held in (np.array(bulgogi), (each for each in bulgogi), range(125, 140)):
+        assert fn.reciprocal_rank(held, np.int64(127)) == 1 / 3, "whatever holds the list"
+    assert fn.recall_at_k({127, 5}, 127, 1) == 0.5  # a set is no ranking
     assert fn.reciprocal_rank(target_id=127, retrieved_ids=bulgogi) == 1 / 3
     assert fn.reciprocal_rank(bread, 201) == 0
 
@@ -336,6 +339,7 @@ def test_sides_that_are_not_clear_are_refused() -> None:
         ((), {"target_id": "a", "expected_ids": ["a"]}),
         ((), {"retrieved_ids": ["a"]}),
         ((chroma("a"), chroma("a")), {}),
+        ((["a"], ["a"], ["a"]), {}),
     ]
     for args, named in refused:
         with pytest.raises(rs.InputError):

@@ -515,11 +515,10 @@ _LINES = (
         "convert corpus.jsonl x.parquet",
     ),
     *(
-        "benchmark run config.yaml --dry-run",
         "benchmark list experiments",
         "benchmark schema config",
     ),
-    *("benchmark run config.yaml --dry-run --set depth=5 --fail-under nDCG@5=0.2 --no-python",),
+    *("benchmark run config.yaml --set depth=5 --fail-under nDCG@5=0.2 --no-python",),
 )
 
 

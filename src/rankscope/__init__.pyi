@@ -3,8 +3,8 @@
 Type checkers read this file, and so does rankscope when a name is used for the first time.
 """
 
+from rankscope.benchmark.by_language import run_languages as run_languages
 from rankscope.benchmark.run import run_benchmark as run_benchmark
-from rankscope.benchmark.run import run_languages as run_languages
 from rankscope.collection.corpus import Corpus as Corpus
 from rankscope.collection.corpus import Document as Document
 from rankscope.collection.corpus import read_corpus as read_corpus
@@ -49,7 +49,7 @@ from rankscope.scoring.explain import Explanation as Explanation
 from rankscope.scoring.explain import explain as explain
 from rankscope.scoring.judgments import Judgments as Judgments
 from rankscope.scoring.score_files import Accounting as Accounting
-from rankscope.scoring.scores import Scores as Scores
+from rankscope.scoring.scored_runs import Scores as Scores
 from rankscope.scoring.why import Why as Why
 from rankscope.scoring.why import why as why
 from rankscope.statistics.comparison import Comparison as Comparison

@@ -12,7 +12,6 @@ import gzip
 import io
 import lzma
 import os
-import re
 import stat
 import sys
 import zlib
@@ -36,10 +35,8 @@ _BLOCK = 1 << 17  # bytes read or decompressed at a time
 _WHOLE = 1 << 20  # bytes read at a time where all are wanted
 _ZSTANDARD_BLOCK = 1 << 11  # of Zstandard, 4 bytes can expand to 128 KB: at most 64 MB at a time
 
-_LIMIT = "RANKSCOPE_MAX_BYTES"
-_LARGEST = 64 << 30  # bytes that a file may expand to, unless the environment says otherwise
+_LARGEST = 64 << 30  # bytes that a file may expand to
 _HARMLESS = 256 << 20  # bytes that any file may expand to
-_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?) ?(?:([kKmMgGtT])(i)?)?[bB]?", re.ASCII)
 _RATIO = 250  # to one, beyond what is harmless; runs and qrels reach 50
 
 PARTS = ".rankscope-*.part"
@@ -289,47 +286,13 @@ def decoded(data: bytes, *, source: str, line: int = 1) -> str:
         ) from None
 
 
-def size_in_bytes(text: str, setting: str) -> int:
-    """Read a size such as ``500000``, ``10 GB`` or ``2GiB``; ``setting`` is what it was given for.
-
-    >>> size_in_bytes("1.5 kB", "--max-size"), size_in_bytes("2GiB", "--max-size")
-    (1500, 2147483648)
-    """
-    size = _SIZE.fullmatch(text.strip())
-    if size is None:
-        raise InputError(f"{setting} is {shown(text)}; expected a size such as 500000000 or 10GB")
-    number, letter, binary = size.groups()
-    scale = (1024 if binary else 1000) ** " kmgt".index((letter or " ").lower())
-    return int(float(number) * scale) if "." in number else int(number) * scale
-
-
-@contextmanager
-def max_size(size: str) -> Iterator[None]:
-    """Let files that are read meanwhile expand to this size and not further, in this process.
-
-    It does what ``RANKSCOPE_MAX_BYTES`` in the environment does, and takes its place.
-    """
-    size_in_bytes(size, "max_size")
-    before = os.environ.get(_LIMIT, "")
-    os.environ[_LIMIT] = size
-    try:
-        yield
-    finally:
-        os.environ[_LIMIT] = before
-
-
 def check_expansion(expanded: int, packed: int, source: str) -> None:
-    """Refuse a file that expands to more than the limit, or far more than its size explains.
-
-    With ``RANKSCOPE_MAX_BYTES`` in the environment, that size is the only limit.
-    """
-    setting = os.environ.get(_LIMIT, "")
-    most = min(_LARGEST, max(_HARMLESS, _RATIO * packed))
-    limit = size_in_bytes(setting, _LIMIT) if setting else most
+    """Refuse a file that expands to more than any should, or far more than its size explains."""
+    limit = min(_LARGEST, max(_HARMLESS, _RATIO * packed))
     if expanded > limit:
         raise FormatError(
-            f"expands from {packed:,} to more than {limit:,} bytes; if that is meant, give the "
-            f"size it may have: --max-size 10GB, or {_LIMIT} in the environment",
+            f"expands from {packed:,} to more than {limit:,} bytes; if that is meant, unpack it, "
+            "or write it as several files",
             source=source,
         )
 

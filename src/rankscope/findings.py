@@ -167,16 +167,8 @@ class Checks(dict[Code, Look[Subject]]):
             remedy = advice or " ".join(remedy.split()).removesuffix(".")
             name = look.__name__.replace("_", "-")
             declaration = declare(code, name, severity, unit=unit, advice=remedy, meaning=meaning)
-            return self.under(declaration)(look)
-
-        return register
-
-    def under(self, code: Code) -> Callable[[Look[Subject]], Code]:
-        """Register the decorated function as the check of a code that is declared elsewhere."""
-
-        def register(look: Look[Subject]) -> Code:
-            self[code] = look
-            return code
+            self[declaration] = look
+            return declaration
 
         return register
 

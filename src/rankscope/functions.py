@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, wraps
 from itertools import islice
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ _RANKED = ("predicted_ids", "predicted_ids_list", "retrieved_ids", "results")
 
 
 def _is_id(value: object) -> bool:
-    return isinstance(value, str) or hasattr(value, "__index__")
+    return isinstance(value, str | Integral)
 
 
 def _by_any_name(function: Callable[..., float]) -> Callable[..., float]:
@@ -59,16 +60,19 @@ def _by_any_name(function: Callable[..., float]) -> Callable[..., float]:
         ranked = [named.pop(name) for name in _RANKED if name in named]
         count = 2 - len(relevant) - len(ranked)
         placed, rest = args[: max(count, 0)], args[max(count, 0) :]
-        is_k = count == 2 or not rest or rest[0] is None or hasattr(rest[0], "__index__")
-        if len(placed) != count or len(relevant) > 1 or len(ranked) > 1 or not is_k:
+        has_k = not rest or not isinstance(rest[0], Iterable)
+        if len(placed) != count or len(relevant) > 1 or len(ranked) > 1 or not has_k:
             raise InputError(
-                f"{function.__name__} takes relevant_ids=… and predicted_ids=…, each once"
+                f"{function.__name__} takes relevant_ids=…, predicted_ids=… and k, each once"
             )
         if "relevance_scores" in named:
             named["relevance_grades"] = named.pop("relevance_scores")
         if count == 2:
             first, second = placed
-            is_target = takes_target and _is_id(second) and isinstance(first, list | tuple)
+            is_list = isinstance(first, Iterable) and not isinstance(
+                first, str | Mapping | set | frozenset
+            )
+            is_target = takes_target and is_list and _is_id(second)
             sides = (second, first) if is_answer(first) or is_target else placed
         else:  # what has no name is the other side
             sides = (*relevant, *placed, *ranked)

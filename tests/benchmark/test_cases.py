@@ -47,7 +47,6 @@ def asked(question: str, *ids: str, **more: Any) -> dict[str, Any]:
     return {"id": question, "question": question, "expected_ids": [*ids], **more}
 
 
-SAME = [asked(f"question {n}", "all") for n in range(10)]
 COMA = [
     {"id": f"{code}-{n}", "text": "Coma", "language": code, "expected_ids": ["a"]}
     for n, code in enumerate(["en", "fr", "fr"])
@@ -59,7 +58,6 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         ([*GOOD, asked("how do i  DESCALE?", "a")], ["RS221"]),
         (COMA[:2], []),  # a word that two languages share
         (COMA, ["RS221"]),
-        (SAME, ["RS223"]),
         ([*GOOD, asked("nothing?")], ["RS212"]),
         ([*GOOD, asked("nothing?", no_answer=True)], []),
         ([asked("why?", "a", "a")], ["RS206"]),
@@ -75,8 +73,33 @@ def test_documents_that_are_not_there_and_sets_that_cannot_be_read(tmp_path: Pat
     assert (finding.code, finding.count, finding.places[0].doc_id) == ("RS166", 1, "b")
     unreadable = validated(tmp_path, [{"id": "1", "expected_ids": ["a"]}])
     assert (unreadable.ok, codes(unreadable)) == (False, ["RS220"])
+    twice = [{"id": name, "text": "t", "expected_ids": ["a"]} for name in ("1", "1", "2")]
+    assert codes(validated(tmp_path, [*twice, {"id": "3"}])) == ["RS220", "RS220", "RS221"]
     with pytest.raises(InputError, match="name of a file"):
         validate_cases("-")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("g.csv", 'id,question,expected_ids\n1,a,x\n1,b,y\n,c,z\n3,d,"[""q"",""q""]"\n', [3, 4, 5]),
+        (
+            "g.jsonl",
+            '{"id": 1, "question": "a", "expected_ids": ["x"]}\n{"id": 2}\n\nno JSON\n',
+            [2, 4],
+        ),
+    ],
+)
+def test_every_line_that_is_wrong_is_listed(
+    tmp_path: Path, name: str, text: str, lines: list[int]
+) -> None:
+    (tmp_path / name).write_text(text)
+    result = validate_cases(tmp_path / name)
+    unreadable = [finding for finding in result.findings if finding.code == "RS220"]
+    assert [place.line for finding in unreadable for place in finding.places] == lines
+    (tmp_path / "no.csv").write_text("foo,bar\n1,a\n2,b\n")
+    with pytest.raises(InputError, match="relevant"):
+        validate_cases(tmp_path / "no.csv")
 
 
 # --- with an ontology ----------------------------------------------------------------------------

@@ -12,9 +12,10 @@ import pytest
 
 import rankscope as rs
 from benchmark.world import cli
-from rankscope.benchmark.by_language import LanguageReport, LanguageResults, languages_to_run
+from rankscope.benchmark.by_language import LanguageReport, LanguageResults, run_languages
+from rankscope.benchmark.collection import languages_to_run
 from rankscope.benchmark.config.loading import read_config
-from rankscope.benchmark.run import Result, run_benchmark, run_languages
+from rankscope.benchmark.run import Result, run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.errors import InputError
 
@@ -182,24 +183,13 @@ def test_together_or_one_if_asked(folder: Path) -> None:
     assert run(folder, more="language: German").report.collection.queries == 6
 
 
-def test_names_are_documents_and_the_best_counts(folder: Path) -> None:
-    result = run(folder, cases=GERMAN_FILE, more="documents: names")
-    collection = result.report.collection
-    assert collection.documents == 7 + 8  # labels and synonyms
-    assert collection.documents_are == "names"
-    best = rs.read_run(result.folder / "runs" / "words.run.gz")
-    assert next(iter(best["de_5"])) == "T:3"  # VSD, by its synonym
-    assert verify(result.folder).ok
-
-
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bench.yaml"
     for collection, problem in (
         ("{cases: c.json, path: x}", "cannot be combined with path"),
         ("{path: x, language: de}", "needs cases"),
-        ("{path: x, documents: names}", "needs ontology"),
+        ("{path: x, annotations: a}", "needs ontology"),
         ("{cases: c.json, language: de, languages: together}", "has no effect"),
-        ("{cases: c.json, ontology: o, documents: names, doc_id_from: '#'}", "already"),
         ("{cases: c.json, languages: mixed}", "languages"),
     ):
         path.write_text(f"name: x\ncollection: {collection}\nsystems: {{a: bm25}}\n")

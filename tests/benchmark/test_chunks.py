@@ -36,7 +36,7 @@ def world(folder: Path, **collection: str) -> Path:
         "depth": 9,
         "systems": {
             "lexical": "bm25",
-            "documents": {"collapse": {"of": "lexical", "doc_id_from": "#", "collapse": "sum"}},
+            "both": {"fuse": {"of": ["lexical", "lexical"]}},
         },
         "measures": ["nDCG@2", "RR@5"],
     }
@@ -48,7 +48,7 @@ def world(folder: Path, **collection: str) -> Path:
 @pytest.mark.parametrize("rule", ["#", "table.csv"])
 def test_chunks_become_documents_and_the_records_hold(tmp_path: Path, rule: str) -> None:
     result = run_benchmark(world(tmp_path, doc_id_from=rule), output=tmp_path / "out")
-    lexical, documents = result.report.systems
+    lexical, both = result.report.systems
     assert lexical.accounting is not None
     assert (lexical.accounting.queries, lexical.accounting.no_answer) == (6, 1)
     assert result.report.collection.no_answer == ("none",)
@@ -57,15 +57,13 @@ def test_chunks_become_documents_and_the_records_hold(tmp_path: Path, rule: str)
     assert collapsed == lexical.run.collapsed
     assert (collapsed.rule, collapsed.documents) == (rule, lexical.run.rows)
     assert collapsed.chunks > collapsed.documents
-    assert all(value.value == 1.0 for value in documents.measures)
+    assert all(value.value == 1.0 for value in both.measures)
     assert verify(result.folder).ok
 
 
 def test_a_rule_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a regular expression"):
         run_benchmark(world(tmp_path, doc_id_from="(("), output=tmp_path / "out")
-    with pytest.raises(InputError, match="needs doc_id_from"):
-        run_benchmark(world(tmp_path, collapse="sum"), output=tmp_path / "out")
 
 
 def test_the_rule_of_a_config_marks_questions_without_judgments(tmp_path: Path) -> None:
@@ -73,7 +71,7 @@ def test_the_rule_of_a_config_marks_questions_without_judgments(tmp_path: Path) 
     with (tmp_path / "queries.jsonl").open("a") as queries:
         queries.write('\n{"_id": "extra", "text": "grape"}')
     report = run_benchmark(path, output=tmp_path / "out").report
-    other = world(tmp_path, doc_id_from="#", collapse="sum")
+    other = world(tmp_path, doc_id_from="table.csv")
     second = run_benchmark(other, output=tmp_path / "out").report
     assert second.systems[0].run.run_id != report.systems[0].run.run_id, "another experiment"
     assert report.collection.no_answer == ("none", "extra")

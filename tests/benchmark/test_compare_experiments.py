@@ -58,7 +58,7 @@ def test_what_changed_is_tested_over_all_systems_and_measures(
         data["changes"], means, rows, expected, strict=True
     ):
         assert (one["system"], one["measure"]) == (name, measure)
-        assert [one["before"], one["after"]] == pytest.approx([old, new], abs=1e-12)
+        assert [one["base_mean"], one["system_mean"]] == pytest.approx([old, new], abs=1e-12)
         assert one["difference"] == pytest.approx(row.mean(), abs=1e-12)
         assert one["p_corrected"] == pytest.approx(p)
         assert one["interval"]["low"] <= one["difference"] <= one["interval"]["high"]

@@ -12,16 +12,16 @@ import pytest
 
 import rankscope
 from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
-from rankscope.benchmark.config.json_schema import config_json_schema
 from rankscope.benchmark.config.loading import LoadedConfig, read_config
 from rankscope.benchmark.config.model import (
     ANALYSES,
-    MEASURES,
     Config,
     FetchConfig,
     StatisticsConfig,
+    config_json_schema,
 )
 from rankscope.errors import FormatError
+from rankscope.measures.language import DEFAULT_MEASURES
 from rankscope.retrieval.registry import SYSTEMS
 from rankscope.statistics.choices import TESTS
 from rankscope.statistics.settings import Settings
@@ -37,7 +37,7 @@ systems:
   reranked: {rerank: {of: hybrid, ltr: {}, depth: 50}}
 depth: 100
 baseline: lexical
-measures: [nDCG@10, "nDCG(gain=exp)@10", AP@100, RR@10, R@50, R@100, Success@10]
+measures: [nDCG@10, AP@100, RR@10, R@50, R@100, Success@10]
 targets: {nDCG@10: 0.40, R@100: 0.70}
 bands: [trec-kpi]
 segments: [category, difficulty, length]
@@ -73,7 +73,7 @@ def test_the_example(tmp_path: Path) -> None:
     assert (config.collection.path, config.collection.split) == ("recipes", "test")
     assert list(config.systems) == ["title", "lexical", "vector", "hybrid", "reranked"]
     assert config.systems["hybrid"]["fuse"]["weights"] == [0.5, 0.5]
-    assert config.measures == list(MEASURES)
+    assert config.measures == list(DEFAULT_MEASURES)
     assert config.targets == {"nDCG@10": 0.4, "R@100": 0.7}
     assert config.analyses["segments"].fields == ("category", "difficulty", "length")
     assert config.statistics.seed == 7
@@ -86,7 +86,7 @@ def test_what_is_not_said_has_its_default(tmp_path: Path) -> None:
     assert config.collection == CollectionConfig(path="here")
     assert (config.depth, config.baseline, config.profile) == (100, None, "rankscope")
     assert (config.targets, config.bands, config.analyses["segments"].fields) == ({}, [], ())
-    assert config.measures == list(MEASURES)
+    assert config.measures == list(DEFAULT_MEASURES)
     assert config.training == TrainingConfig(split=None, qrels=None, folds=5, seed=0)
     assert config.fetch == FetchConfig(batch=None, jobs=1, retries=2)
     empty = SHORT + "statistics:\ntraining: {split: }\ntargets:\nbaseline:\n"

@@ -57,7 +57,6 @@ def value(loaded: LoadedConfig, keys: str, by: str = "/") -> Any:
         ("collection.split=dev", "collection/path", "here"),
         ("systems.lexical.bm25.k1=1.5", "systems/lexical/bm25/k1", 1.5),
         ("systems.short.bm25.k1=1.5", "systems/short/bm25/k1", 1.5),
-        ("systems.v1.2, k1=3.bm25.k1=2", "systems/v1.2, k1=3/bm25/k1", 2),
         ("systems.hybrid.fuse.weights.1=0.3", "systems/hybrid/fuse/weights/1", 0.3),
         ("systems.hybrid.fuse.of.1.bm25.k1=2", "systems/hybrid/fuse/of/1", {"bm25": {"k1": 2}}),
         ("measures.1=RR", "measures", ["nDCG@10", "RR", "nDCG(gain=exp)@10"]),

@@ -12,8 +12,8 @@ import rankscope as rs
 from rankscope.benchmark.targets import Targets, load_targets
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.errors import FormatError
-from rankscope.records.figure_kpis import FigureGoal, figure_kpis
-from rankscope.records.report import BenchmarkReport, status_of
+from rankscope.records.kpis import FigureGoal, figure_kpis, status_of
+from rankscope.records.report import BenchmarkReport
 from rankscope.reports.verdict import verdict
 from reports.sample import sample
 
@@ -41,7 +41,7 @@ def test_rag_moe_alone_and_with_others() -> None:
 def test_they_are_kept_in_a_manifest() -> None:
     found = load_targets("rag-moe", ["trec-kpi"], HERE)
     assert Targets.from_plain(asdict(found)) == found
-    assert Targets.from_plain({"by_measure": {}, "band_sets": ()}) == Targets()
+    assert Targets.from_plain({"by_measure": {}, "band_sets": {}}) == Targets()
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_they_are_kept_in_a_manifest() -> None:
     [
         ("figures: {gate_precison: {target: 1}}\n", 3, "unknown figure 'gate_precison'"),
         ("figures:\n  gate_recall: {below: 0.5}\n", 4, "write above"),
-        ("figures:\n  routing_ece: {above: 0.5}\n", 4, "write below"),
+        ("figures:\n  gate_wrongly_skipped: {above: 0.5}\n", 4, "write below"),
         ("figures:\n  gate_recall: {target: 0.5, above: 0.5}\n", 4, "one of target and above"),
         ("figures:\n  gate_recall: {above: 80}\n", 4, "write 0.8 for 80 %"),
     ],

@@ -20,7 +20,7 @@ HEAD = "name: ours\nsource: the team's goals\n"
 
 def names(targets: Targets) -> list[str]:
     """Return the names of the sets that bands come from."""
-    return [band_set.name for band_set in targets.band_sets]
+    return list(targets.band_sets)
 
 
 def write(folder: Path, text: str, name: str = "ours.yaml") -> str:

@@ -55,8 +55,7 @@ def count(monkeypatch: pytest.MonkeyPatch, counts: Counter[str], owner: Any, nam
 WORK = [(Run, "_take"), (Run, "_sort"), (Run, "_hash"), (align, "_hits")]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_once(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
+def test_once(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work: Counter[str] = Counter()
     for owner, name in (*WORK, (RunUnderTest, "__init__"), (Judgments, "__init__")):
         count(monkeypatch, work, owner, name)
@@ -68,7 +67,7 @@ def test_once(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job
         return original(file, *args, **options)
 
     monkeypatch.setattr("builtins.open", counted_open)
-    run_benchmark(config, output=tmp_path / "out", jobs=jobs)
+    run_benchmark(config, output=tmp_path / "out")
     assert work == {
         "Run._take": 2,  # the two files: validated
         "Run._sort": 2 + 4,  # the two files, and what the fusion was given, once nothing

@@ -77,9 +77,6 @@ def test_it_is_read_back_as_written() -> None:
     diagnosis = rs.diagnose(QRELS, RUNS, ["RR"], only="ties", baseline="first", alpha=0.01)
     assert diagnosis.settings.alpha == 0.01
     assert type(diagnosis).from_data(diagnosis.to_dict(), source="x") == diagnosis
-    [sentence] = diagnosis.verdict
-    assert "0.325" in sentence
-    assert rs.diagnose(QRELS, RUNS, ["RR"], only="ties").verdict == ()
 
 
 def test_what_is_given_must_be_about_the_same_queries() -> None:

@@ -17,19 +17,6 @@ def world(tmp_path: Path) -> World:
     return write_world(tmp_path / "world")
 
 
-def test_several_at_a_time_are_the_same(world: World, tmp_path: Path) -> None:
-    for jobs in ("1", "3"):
-        code, out, err = cli("runs", "fetch", world.config, "-o", tmp_path / jobs, "--jobs", jobs)
-        assert (code, err) == (0, "")
-        shown = [line.partition(",")[0] for line in out.splitlines()]
-        assert shown == [f"{tmp_path / jobs / name}.run.gz: 12 queries" for name in NAMES]
-        names = sorted(path.name for path in (tmp_path / jobs).iterdir())
-        assert names == [".cache", *sorted(f"{name}.run.gz" for name in NAMES)]
-    for name in NAMES:
-        one, other = ((tmp_path / jobs / f"{name}.run.gz").read_bytes() for jobs in ("1", "3"))
-        assert one == other
-
-
 def test_one_system_with_a_setting(world: World, tmp_path: Path) -> None:
     arguments = ("--system", "words", "--set", "depth=3", "-o", tmp_path / "runs", "--quiet")
     assert cli("runs", "fetch", world.config, *arguments) == (0, "", "")

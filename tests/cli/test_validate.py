@@ -113,25 +113,3 @@ def test_a_name_with_a_line_end_or_of_no_text(rankscope: Rankscope, tmp_path: Pa
         done = rankscope("runs", "validate", "\udcff.run", "--format", format)
         assert (done.returncode, done.stderr) == (1, "")
         assert "RS104" in done.stdout
-
-
-def test_cases_lists_every_problem(rankscope: Rankscope, tmp_path: Path) -> None:
-    """Each case is read by itself where the file as a whole cannot be."""
-    cases = [
-        {"case_id": "c1", "text": "Anasarka", "expected_hpo_ids": ["HP:0000001"]},
-        {"case_id": "c2", "expected_hpo_ids": ["HP:0000002"]},
-        {"case_id": "c3", "text": "Klonus", "expected_hpo_ids": [None]},
-        {"case_id": "c4", "text": "Anasarka", "expected_hpo_ids": ["HP:1"]},
-        "no case",
-    ]
-    (tmp_path / "cases.json").write_text(json.dumps({"test_cases": cases}))
-    lines = "".join(f"{json.dumps(case)}\n" for case in cases[:4])
-    (tmp_path / "cases.jsonl").write_text(lines)
-    done = rankscope("cases", "validate", "cases.json", "cases.jsonl", "--format", "json")
-    assert (done.returncode, done.stderr) == (1, "")
-    for result, where in zip(json.loads(done.stdout), ("cases.json, item 2", 2), strict=True):
-        codes = [finding["code"] for finding in result["findings"]]
-        assert {"RS220", "RS221", "RS224"} <= set(codes)
-        assert codes.count("RS220") == (3 if result["file"] == "cases.json" else 2)
-        place = result["findings"][0]["places"][0]
-        assert where in (place["source"], place.get("line"))

@@ -22,14 +22,12 @@ ROWS: list[dict[str, Any]] = [
         "routes": ["law", "tax", "it"],
         "retrieved": True,
         "needed": False,
-        "confidence": 0.75,
-        "gate_confidence": 0.5,
     },
     {"query_id": "q2", "route": "tax", "best": ["it"], "retrieved": False, "needed": True},
 ]
 TEXT = f"""{",".join(["query_id", *COLUMNS])}
-q1,law,law|tax,law,law;tax;it,yes,no,0.75,0.5
-q2,tax,it,,,0,1,,
+q1,law,law|tax,law,law;tax;it,yes,no
+q2,tax,it,,,0,1
 """
 
 
@@ -53,7 +51,6 @@ def test_every_format_says_the_same(tmp_path: Path, form: str) -> None:
     assert decisions.column("best").to_list() == [["law", "tax"], ["it"]]
     assert decisions.column("routes").to_list() == [["law", "tax", "it"], None]
     assert decisions.column("retrieved").to_list() == [True, False]
-    assert decisions.column("confidence").to_list() == [0.75, None]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +79,6 @@ def test_every_object_says_the_same(data: Any) -> None:
         ("retrieved", "gate", "Skip", False),
         ("retrieved", "gate", 1.0, True),
         ("needed", "should_retrieve", "f", False),
-        ("confidence", "route_confidence", "1", 1.0),
     ],
 )
 def test_names_and_words(column: str, name: str, value: Any, kept: Any) -> None:
@@ -94,25 +90,22 @@ def test_names_and_words(column: str, name: str, value: Any, kept: Any) -> None:
 def test_what_is_not_there_is_named() -> None:
     decisions = as_decisions(ROWS[1:])
     assert decisions.lacking("route", "needed") is None
-    assert "gate_confidence" in (decisions.lacking("route", "gate_confidence") or "")
-    assert decisions.column("gate_confidence").to_list() == [None]
+    assert "allowed" in (decisions.lacking("route", "allowed") or "")
+    assert decisions.column("allowed").to_list() == [None]
 
 
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
         ("query_id,route\nq1,a\nq2,b\nq1,b\n", ":4: the query_id 'q1' was given before, at line 2"),
-        ("query_id,confidence\nq1,1.7\n", ":2: query 'q1': 'confidence' is '1.7'"),
-        ("query_id,confidence\nq1,87\n", "0.87"),
         ("query_id,gate\nq1,maybe\n", ":2: query 'q1': 'gate' is 'maybe'"),
         ("query_id,text\nq1,hello\n", "no decision among the columns"),
         ([], "no decision"),
-        ([{"query_id": "q", "confidence": True}], "'True'"),
         ([{"query_id": "q", "route": {"a": 1}}], "route"),
         ([{"query_id": "q", "best": [[1]]}], "route"),
         ([{"query_id": "q", "retrieved": ["d1"]}], "yes or no"),
         ([{"query_id": "q", "expert": "law", "route": "law"}], "as is another column"),
-        (pl.DataFrame({"query_id": ["q"], "confidence": [float("nan")]}), "row 1: query 'q'"),
+        (pl.DataFrame({"query_id": ["q"], "gate": [float("nan")]}), "row 1: query 'q'"),
         ({"q": 3}, "row 1: expected named fields"),
         ({"q": {"text": "law"}}, "no decision"),
         ([("q", "law")], "row 1"),
@@ -131,9 +124,9 @@ def test_what_is_refused(tmp_path: Path, data: Any, problem: str) -> None:
 
 
 def test_what_is_not_known_is_left_out_of_its_column_only() -> None:
-    rows = [{"id": "q", "route": "", "best": [], "confidence": 1}, {"id": "r", "confidence": None}]
-    assert as_decisions(rows).columns == ("confidence",)
-    assert as_decisions(rows).column("confidence").to_list() == [1, None]
+    rows = [{"id": "q", "route": "", "best": [], "needed": 1}, {"id": "r", "needed": None}]
+    assert as_decisions(rows).columns == ("needed",)
+    assert as_decisions(rows).column("needed").to_list() == [True, None]
 
 
 def test_only_some_queries() -> None:

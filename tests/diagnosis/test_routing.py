@@ -9,12 +9,12 @@ import pytest
 import rankscope as rs
 from rankscope.collection.decisions import as_decisions
 from rankscope.diagnosis.analysis import Inputs
-from rankscope.diagnosis.retrieval_gate import Gating, GatingConfig, gating
-from rankscope.diagnosis.routing import Routing, RoutingConfig, routing
+from rankscope.diagnosis.retrieval_gate import Gating, gating
+from rankscope.diagnosis.routing import Routing, routing
 from rankscope.findings import NotApplicable
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.judgments import Judgments
-from rankscope.statistics.decision_rates import proportion
+from rankscope.statistics.classification import proportion
 from rankscope.statistics.settings import Settings
 
 
@@ -26,15 +26,15 @@ def scored(qrels: Any, run: Any, measure: str = "RR") -> dict[str, Any]:
     return {"scores": rs.evaluate(qrels, {"s": run}, [measure]), "qrels": as_judgments(qrels)}
 
 
-def routed(rows: Any, config: RoutingConfig | None = None, **more: Any) -> Routing:
-    answer = routing.answer(config or RoutingConfig(), inputs(rows, **more))
+def routed(rows: Any, **more: Any) -> Routing:
+    answer = routing.answer(routing.config(), inputs(rows, **more))
     assert isinstance(answer, Routing), answer
     assert Routing.model_validate(answer.to_dict()).to_dict() == answer.to_dict()
     return answer
 
 
 def gated(rows: Any, **more: Any) -> Gating:
-    answer = gating.answer(GatingConfig(), inputs(rows, **more))
+    answer = gating.answer(gating.config(), inputs(rows, **more))
     assert isinstance(answer, Gating), answer
     return answer
 
@@ -125,38 +125,10 @@ def test_several_right_routes_and_allowed_ones() -> None:
     assert result.allowed == proportion(3, 4)
     counts = {(pair.right, pair.sent): pair.count for pair in result.confusion}
     assert counts == {("a", "a"): 1, ("b", "c"): 1, ("a", "c"): 1, ("d", "d"): 1}
-    assert result.load.places == 4
+    assert len(result.routes) == 4
+    assert result.busiest == 2 * 4 / 5
     only_allowed = routed([{"query_id": "1", "route": "x", "allowed": ["x", "y"]}])
     assert (only_allowed.against, only_allowed.allowed) == ("allowed", None)
-
-
-def test_top_n_is_looked_for_in_the_candidates() -> None:
-    rows = [
-        {"query_id": "1", "routes": ["a", "b", "c"], "best": "a"},
-        {"query_id": "2", "routes": ["a", "b", "c"], "best": "b"},
-        {"query_id": "3", "routes": ["a", "b", "c"], "best": "c"},
-        {"query_id": "4", "routes": ["a"], "best": "d"},
-        {"query_id": "5", "route": "a", "best": "a"},  # no candidates: not in top-n
-    ]
-    result = routed(rows)
-    assert list(result.top.values()) == [proportion(right, 4) for right in (1, 2, 3)]
-    assert result.accuracy == proportion(2, 5)
-    assert len(routed(rows, RoutingConfig(top=2)).top) == 2
-
-
-def test_the_calibration_is_that_of_being_right() -> None:
-    rows = [
-        {"query_id": str(n), "route": "a", "best": "a" if n < 6 else "b", "confidence": 0.95}
-        for n in range(12)
-    ]
-    result = routed(rows)
-    assert result.calibration is not None
-    assert result.calibration.ece == pytest.approx(0.45)
-    [finding] = [finding for finding in result.findings if finding.code == "RS692"]
-    assert finding.severity == "warning"
-    # a perfect router that always says 0.95 is off by 0.05
-    [finding] = routed(numbered([("a", "a"), ("b", "b")] * 100, confidence=0.95)).findings
-    assert (finding.code, finding.severity) == ("RS692", "note")
 
 
 @pytest.mark.parametrize(("belong", "is_named"), [(8, True), (2, False)])
@@ -195,16 +167,6 @@ def test_a_perfect_gate_and_gates_that_never_or_always_open() -> None:
     nothing = gated(gate_rows({(False, False): 3}))
     assert (nothing.f1, nothing.f1_interval, nothing.efficiency.share) == (None, None, 1.0)
     assert "gate_f1" not in {figure.name for figure in nothing.figures}
-
-
-def test_the_confidence_of_a_gate() -> None:
-    own = gated(gate_rows(gate_confidence=0.75, confidence=0.1, route="a"))
-    assert own.calibration is not None
-    assert own.calibration.ece == 0.0  # 75 of 100 are decided rightly
-    alone = gated(gate_rows(confidence=0.75))
-    assert alone.calibration is not None
-    assert alone.calibration.ece == 0.0
-    assert gated(gate_rows(confidence=0.75, route="a")).calibration is None  # the router's
 
 
 @pytest.mark.parametrize(

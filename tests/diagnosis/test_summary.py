@@ -6,8 +6,9 @@ from typing import Any
 
 from rankscope.diagnosis.analysis import Analysed, all_analyses
 from rankscope.diagnosis.gaps import RANKING
-from rankscope.diagnosis.summary import LEAST, MOST, MOST_OF_ONE, summarise, summary_section
+from rankscope.diagnosis.summary import LEAST, MOST, MOST_OF_ONE, summarise
 from rankscope.findings import NotApplicable
+from rankscope.reports.diagnosed import gains_table
 
 
 def answered(*gains: float) -> Analysed:
@@ -40,6 +41,6 @@ def test_what_gains_nothing_is_not_advised() -> None:
 def test_each_line_says_what_to_do_its_gain_and_where_more_is() -> None:
     [line] = summarise([(all_analyses()[0], answered(0.25))])
     assert (line.text, line.fix, line.gain) == ("Gain 0.25", RANKING.advice, 0.25)
-    shown = str(summary_section([line, line], "rankscope diagnose"))
-    for part in (line.fix, "up to 0.250", f"[{line.analysis}]", "overlap", "--only"):
+    shown = str(gains_table([line, line], "RR", 0.5))
+    for part in (line.fix, "0.25", f"--only {line.analysis}", "overlap"):
         assert part in shown

@@ -10,7 +10,7 @@ import pytest
 import rankscope as rs
 from rankscope.diagnosis.unanswerable import NoAnswer
 from rankscope.findings import NotApplicable
-from rankscope.statistics.decision_rates import proportion
+from rankscope.statistics.classification import proportion
 
 
 def golden(answerable: int, unanswerable: int) -> list[dict[str, Any]]:

@@ -115,7 +115,7 @@ def document(text: str) -> Document:
         subtitle=text,
         names=frozenset([text]),
         cases=(
-            Case(text, "failed", text, "regression", (text,), (text,)),
+            Case(text, "failed", text, "regression", (text,)),
             Case(text),
             Case("gate", "error", text, "not-comparable"),
         ),

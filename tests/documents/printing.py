@@ -44,7 +44,7 @@ COMMANDS = {
     "runs-fetch": "runs fetch demo/bench.yaml --system title -o fetched",
     "cases-validate": "cases validate project/golden.json --corpus project/corpus.jsonl",
     "convert": "convert demo/lexical.run lexical.jsonl",
-    "judge": "judge pool.jsonl --status",
+    "judge": "judge pool.jsonl --export judged.qrels",
     "judge-model": "judge demo/qrels.tsv --queries demo/queries.jsonl --corpus demo/corpus.jsonl "
     "--model m --set url=http://localhost:1/v1 --dry-run",
     "init": "init another",
@@ -75,8 +75,8 @@ def prepare() -> None:
     config.write_text("".join(line for line in lines if "reranked" not in line))
     lines = Path("demo/queries.jsonl").read_text().splitlines()
     queries = [json.loads(line)["_id"] for line in lines]
-    _write("decisions.csv", "query_id route best retrieved needed confidence k", [
-        [query, "ab"[at % 2], "ab"[at % 3 == 0], at % 5 > 0, at % 4 > 0, at % 10 / 10, at % 3 + 3]
+    _write("decisions.csv", "query_id route best retrieved needed k", [
+        [query, "ab"[at % 2], "ab"[at % 3 == 0], at % 5 > 0, at % 4 > 0, at % 3 + 3]
         for at, query in enumerate(queries)
     ])  # fmt: skip
     rows = list(csv.reader(Path("demo/qrels.tsv").read_text().splitlines()[1:], delimiter="\t"))
@@ -95,7 +95,7 @@ def printed(typed: str) -> str:
     errors = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, {"COLUMNS": "100"}))
-        for name in ("FORCE_COLOR", "RANKSCOPE_DEBUG", "RANKSCOPE_MAX_BYTES"):
+        for name in ("FORCE_COLOR", "RANKSCOPE_DEBUG"):
             os.environ.pop(name, None)
         stack.enter_context(mock.patch.object(sys, "argv", ["rankscope"]))
         stack.enter_context(redirect_stdout(output))

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import rankscope as rs
+from rankscope.diagnosis.stages import StageSpec
 from rankscope.measures.language import Measure
-from rankscope.records.report import BenchmarkReport, status_of
+from rankscope.records.kpis import status_of
+from rankscope.records.report import BenchmarkReport
 from rankscope.statistics.comparison import Comparison, compare_scores
 from rankscope.statistics.settings import Settings
 
@@ -96,12 +98,12 @@ def _analyses(runs: dict[str, Ranked], baseline: str | None, measures: list[str]
     """Return segments and stages, as a diagnosis finds them."""
     qrels, _, _, queries = world()
     specs = [
-        {
-            "system": name,
-            "kind": next(iter(SPECS[name])),
-            "of": [below for below in OF.get(name, []) if below in runs],
-            "depth": 20 if name == "reranked" and "hybrid" in runs else None,
-        }
+        StageSpec(
+            name,
+            next(iter(SPECS[name])),
+            tuple(below for below in OF.get(name, []) if below in runs),
+            20 if name == "reranked" and "hybrid" in runs else None,
+        )
         for name in runs
     ]
     return rs.diagnose(

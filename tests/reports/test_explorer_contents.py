@@ -11,12 +11,10 @@ import polars as pl
 
 from rankscope.collection.corpus import Corpus
 from rankscope.document.blocks import Document, Section, sentences
-from rankscope.reports.explorer.contents import Contents
-from rankscope.reports.explorer.gathering import contents_of_scored
-from rankscope.reports.explorer.packing import blocks, unpacked
-from rankscope.reports.explorer.whole_page import limited, report_page
+from rankscope.reports.explorer.contents import Contents, contents_of_scored
+from rankscope.reports.explorer.packing import blocks, report_page, unpacked
 from rankscope.scoring.evaluate import score
-from rankscope.scoring.options import DEFAULT
+from rankscope.scoring.scoring_options import DEFAULT
 
 TYPES = {"f8": "<f8", "f4": "<f4", "i4": "<i4", "i1": "<i1"}
 
@@ -109,11 +107,10 @@ def test_fewer_documents_and_no_texts() -> None:
     ]
     contents, _, _, _ = made(queries=rows, corpus=corpus)
     assert contents.documents["title"][0] is not None
-    less = limited(contents, top=3, with_text=False)
-    assert less is not None
+    less, _, _, _ = made(queries=rows, corpus=corpus, top=3, with_text=False)
     assert max(system.results["rank"].to_list()[-1] for system in less.systems) <= 3
     assert less.cutoff == 3, "on top is what is shown"
-    assert set(less.fields) == {"kind"}
+    assert less.fields == {}
     shown = {doc for system in less.systems for doc in system.results["doc"]} | {*less.ideal["doc"]}
     assert shown == set(range(len(less.documents)))
     page = report_page(Document("d", (Section("", (sentences(["x"]),)),)), less)

@@ -12,13 +12,13 @@ from rankscope import Run, read_queries
 from rankscope.diagnosis.judge_next import POOLS, ToJudge, write_pool
 from rankscope.errors import InputError
 from rankscope.reports.judging.judging_pool import (
-    Asked,
     JudgingPool,
-    asked_in,
+    QueryText,
+    document_texts,
     ordered,
     pool_of_runs,
+    query_texts,
     read_pool,
-    shelved_in,
 )
 from rankscope.reports.judging.judgment_log import Pair
 
@@ -34,12 +34,11 @@ def test_what_a_diagnosis_writes_is_read(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"pool{suffix}"
     write_pool(PAIRS, path)
     pool = read_pool(path)
-    assert set(pool.ranks) == {Pair(each.query_id, each.doc_id) for each in PAIRS}
+    assert set(pool.pairs) == {Pair(each.query_id, each.doc_id) for each in PAIRS}
     if suffix.startswith((".qrels", ".txt")):
         return
-    assert list(pool.ranks) == [Pair(each.query_id, each.doc_id) for each in PAIRS]
-    assert pool.ranks[Pair("q1", "d1")] == 2
-    assert pool.queries["q1"] == Asked("what is q1")
+    assert list(pool.pairs) == [Pair(each.query_id, each.doc_id) for each in PAIRS]
+    assert pool.queries["q1"] == QueryText("what is q1")
     assert pool.documents["d2"].title == "on d2"
 
 
@@ -48,7 +47,7 @@ def test_a_list_to_judge_needs_ids_only(tmp_path: Path) -> None:
     rows = [{"query_id": "q", "doc_id": "a"}, {"query_id": "q", "doc_id": 7, "snippet": "so it is"}]
     path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, rows[0]]))
     pool = read_pool(path)
-    assert pool.ranks == {Pair("q", "a"): None, Pair("q", "7"): None}
+    assert pool.pairs == (Pair("q", "a"), Pair("q", "7"))
     assert pool.documents["7"].text == "so it is"
 
 
@@ -73,10 +72,9 @@ def test_runs_are_pooled_to_a_depth_with_the_rule_for_ties() -> None:
     first = Run({"q1": {"a": 3.0, "b": 2.0, "c": 2.0}, "q2": {"z": 1.0}})
     second = Run({"q1": {"d": 9.0, "a": 1.0}, "q3": {"y": 1.0}})
     pool = pool_of_runs([first, second], 2, "runs")
-    assert pool.ranks == {  # of b and c, which tie, the higher id is first
-        Pair("q1", "a"): 1, Pair("q1", "d"): 1, Pair("q1", "c"): 2,
-        Pair("q2", "z"): 1, Pair("q3", "y"): 1,
-    }  # fmt: skip
+    assert pool.pairs == (  # of b and c, which tie, the higher id is first
+        Pair("q1", "a"), Pair("q1", "d"), Pair("q1", "c"), Pair("q2", "z"), Pair("q3", "y"),
+    )  # fmt: skip
 
 
 def test_needs_and_fields_come_from_queries_and_corpus(tmp_path: Path) -> None:
@@ -87,10 +85,10 @@ def test_needs_and_fields_come_from_queries_and_corpus(tmp_path: Path) -> None:
         '{"_id": "d1", "title": "T", "text": "body", "steps": ["one", "two"]}\n'
         '{"_id": "other", "text": "not in the pool"}\n'
     )
-    pool = JudgingPool("p", {Pair("q1", "d1"): None})
-    pool = pool.with_queries(asked_in(read_queries(tmp_path / "queries.jsonl")))
-    pool = pool.with_documents(shelved_in(tmp_path / "corpus.jsonl"))
-    assert pool.queries["q1"] == Asked("fish", (("narrative", "hot ones"),))
+    pool = JudgingPool("p", (Pair("q1", "d1"),))
+    pool = pool.with_queries(query_texts(read_queries(tmp_path / "queries.jsonl")))
+    pool = pool.with_documents(document_texts(tmp_path / "corpus.jsonl", pool.doc_ids))
+    assert pool.queries["q1"] == QueryText("fish", (("narrative", "hot ones"),))
     assert pool.documents.keys() == {"d1"}
     document = pool.documents["d1"]
     assert (document.title, document.text, document.fields) == (
@@ -100,17 +98,15 @@ def test_needs_and_fields_come_from_queries_and_corpus(tmp_path: Path) -> None:
     )
 
 
-POOL = JudgingPool(
-    "p", {Pair(f"q{q}", f"d{d}"): (7 * d + q) % 11 for d in range(8) for q in range(5)}
-)
+PAIRED = [Pair(f"q{q}", f"d{d}") for d in range(8) for q in range(5)]
 
 
 def test_a_random_order_is_stable_differs_by_rater_and_keeps_queries_together() -> None:
-    ann, bob = ordered(POOL, "ann", "random"), ordered(POOL, "bob", "random")
-    assert ann == ordered(POOL, "ann", "random")
+    ann, bob = ordered(PAIRED, "ann", "random"), ordered(PAIRED, "bob", "random")
+    assert ann == ordered(PAIRED, "ann", "random")
     assert ann != bob
-    assert set(ann) == set(bob) == set(POOL.ranks)
+    assert set(ann) == set(bob) == set(PAIRED)
     queries = [pair.query_id for pair in ann]
     assert len([1 for a, b in pairwise(queries) if a != b]) == 4
-    larger = POOL.joined(JudgingPool("more", {Pair("q9", "d1"): 1}))
-    assert [pair for pair in ordered(larger, "ann", "random") if pair.query_id != "q9"] == ann
+    larger = ordered([*PAIRED, Pair("q9", "d1")], "ann", "random")
+    assert [pair for pair in larger if pair.query_id != "q9"] == ann

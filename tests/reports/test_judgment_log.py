@@ -19,7 +19,15 @@ def judgment(
 ) -> Judgment:
     if more.get("undo"):
         grade = None
-    return Judgment(id=name, rater=rater, pair=pair, grade=grade, **more)  # type: ignore[arg-type]
+    query_id, doc_id = pair
+    return Judgment(
+        id=name,
+        rater=rater,
+        query_id=query_id,
+        doc_id=doc_id,
+        grade=grade,
+        **more,  # type: ignore[arg-type]
+    )
 
 
 def add(log: JudgmentLog, *judgments: Judgment) -> None:
@@ -33,7 +41,7 @@ def log(tmp_path: Path) -> JudgmentLog:
 
 
 def test_a_judgment_is_a_line_that_is_read_again(log: JudgmentLog) -> None:
-    odd = Judgment(id="b", rater="ann", pair=Pair("q", "é\n"), cannot=True)
+    odd = Judgment(id="b", rater="ann", query_id="q", doc_id="é\n", cannot=True)
     add(log, judgment("a", 2, reason="fits, “well”"), odd)
     lines = log.path.read_text("utf-8").splitlines()
     first = json.loads(lines[0])
@@ -53,7 +61,7 @@ def test_undo_brings_back_what_was_before(log: JudgmentLog) -> None:
     assert held is not None
     assert held.grade == 2
     add(log, judgment("d", undo="a"))
-    assert not log.judgments.has("ann", PAIR)
+    assert log.judgments.get("ann", PAIR) is None
     assert log.judgments.raters == []
     assert JudgmentLog(log.path).judgments.last_of("ann") is None
     assert len(log.path.read_text().splitlines()) == 4, "nothing is ever removed"

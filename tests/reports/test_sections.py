@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import rankscope as rs
-from rankscope.document.blocks import Notes, Section, Table
-from rankscope.document.text import plain_cell
+from rankscope.document.blocks import Notes, Sentences
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions
-from rankscope.records.manifest import ExperimentManifest, GitState, Machine
-from rankscope.reports.definitions import definitions_section
-from rankscope.reports.mean_coverage import Covered, coverage_section
+from rankscope.records.manifest import ExperimentManifest, Machine
+from rankscope.reports.definitions import meanings
+from rankscope.reports.mean_coverage import coverage_section
 from rankscope.reports.what_ran import repeat_section
 from reports.sample import sample
 
@@ -20,31 +19,24 @@ RUN = {"q1": {"d1": 1.0, "d2": 1.0}, "q2": {"d2": 0.5}, "q9": {"d1": 1.0}}
 REPORT = sample()
 
 
-def columns(section: Section) -> dict[str, list[str]]:
-    """Return the texts of the only table, by column."""
-    [table] = section.details
-    assert isinstance(table, Table)
-    return {
-        column.title: [plain_cell(row[place], column) for row in table.rows]
-        for place, column in enumerate(table.columns)
-    }
-
-
 # --- what each mean covers -----------------------------------------------------------------------
 
 
-def test_every_count_has_its_column() -> None:
-    scores = rs.evaluate(QRELS, RUN, ["R@1"])
-    covered = {"a": Covered(scores.accounting, failures=1)}
-    assert columns(coverage_section(covered, profile="rankscope")) == {
-        "system": ["a"],
-        "in the mean": ["3"],
-        "judged": ["3"],
-        "missing": ["1"],
-        "failed": ["1"],
-        "nothing relevant": ["1"],
-        "not judged": ["1"],
-    }
+def test_every_count_is_said() -> None:
+    accounting = rs.evaluate(QRELS, RUN, ["R@1"]).accounting
+    whole = rs.evaluate(QRELS, {**RUN, "q3": {"d3": 1.0}}, ["R@1"]).accounting
+    section = coverage_section({"a": accounting, "b": whole}, {"a": ["odd"]})
+    [said] = section.details
+    assert isinstance(said, Sentences)
+    assert [each.text for each in said.sentences] == [
+        "a: 3 questions",
+        "a: 1 missing from the run, counted as 0",
+        "1 without a relevant document, scored 0",
+        "1 of the run not judged, left out",
+        "a: odd",
+        "b: 3 questions, none missing",
+    ]
+    assert section.finding == "Each mean covers 3 questions; up to 1 are missing from a run."
 
 
 # --- definitions ---------------------------------------------------------------------------------
@@ -52,13 +44,9 @@ def test_every_count_has_its_column() -> None:
 
 def test_every_measure_is_defined() -> None:
     examples = {str(Measure.parse(each.example)): each for each in all_definitions()}
-    shown = columns(definitions_section(list(examples), asked={}, profile="rankscope"))
-    assert shown["measure"] == list(examples)
-    assert shown["what it means"] == [definition.summary for definition in examples.values()]
-    assert all(shown["formula"])
-    unknown = columns(definitions_section(["Mine@3"], asked={}, profile="theirs"))
-    assert unknown["what it means"][0], "a measure that is not installed"
-    assert definitions_section([], asked={}, profile="rankscope").all_blocks == ()
+    shown = list(meanings(examples, "rankscope"))
+    assert shown == [f"{name}: {examples[name].summary}" for name in examples]
+    assert list(meanings(["Mine@3"], "theirs")) == ["rules of theirs"], "none that is installed"
 
 
 # --- how to repeat it ----------------------------------------------------------------------------
@@ -80,7 +68,6 @@ def manifest() -> ExperimentManifest:
         "snapshots": {},
         "keys": {},
         "targets": {},
-        "git": GitState(commit="abc123", dirty=True),
         "seed": 3,
         "machine": Machine(system="Linux", release="6", machine="x86_64", cores=2, memory=2**33),
         "seconds": {},
@@ -93,6 +80,6 @@ def test_hashes_versions_and_machine_are_named() -> None:
     section = repeat_section(REPORT, manifest=manifest())
     [notes] = [block for block in section.details if isinstance(block, Notes)]
     shown = " ".join(notes.texts)
-    for text in (REPORT.collection.qrels_sha256[:12], "abc123", "python 3.12.1", "8.0 GiB"):
+    for text in (REPORT.collection.qrels_sha256[:12], "python 3.12.1", "8.0 GiB"):
         assert text in shown
     assert REPORT.collection.qrels_sha256[:12] in str(repeat_section(REPORT))

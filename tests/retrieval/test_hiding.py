@@ -7,7 +7,6 @@ import html
 import json
 import random
 import string
-import textwrap
 import traceback
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus, urlencode
@@ -15,10 +14,9 @@ from urllib.parse import quote, quote_plus, urlencode
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 from rankscope.errors import InputError, shown
-from rankscope.retrieval.hiding import Hider, hidden_in_errors, scrub
+from rankscope.retrieval.hiding import Hider, hidden_in_errors
 
 PLAIN = "hunter22Zq9xW7"
 SIGNS = "pä?s/with+signs & 'quotes' \\ \"x\""
@@ -30,13 +28,6 @@ def _b64(before: str, after: str = "") -> Callable[[str], str]:
 
 def _url_b64(before: str, after: str = "") -> Callable[[str], str]:
     return lambda value: base64.urlsafe_b64encode(f"{before}{value}{after}".encode()).decode()
-
-
-def _folded(value: str) -> str:
-    console = Console(width=9, file=None, color_system=None)
-    with console.capture() as capture:
-        console.print(f"key {value} end", markup=False, highlight=False)
-    return capture.get()
 
 
 WAYS: dict[str, Callable[[str], str]] = {
@@ -73,11 +64,6 @@ WAYS: dict[str, Callable[[str], str]] = {
     "base64 in a URL": lambda value: quote(_b64("a")(value), safe=""),
     "hexadecimal": lambda value: value.encode().hex(),
     "hexadecimal in upper case": lambda value: value.encode().hex().upper(),
-    "backwards": lambda value: value[::-1],
-    "broken by textwrap": lambda value: "\n".join(textwrap.wrap(value, 7)),
-    "broken and indented": lambda value: f"{value[:5]}\n        {value[5:]}",
-    "broken by Windows": lambda value: f"{value[:5]} \r\n{value[5:]}",
-    "broken by rich": _folded,
     "cut by us": lambda value: shown(f"Bearer {value}", 15),
     "cut by others": lambda value: f"got '{value[:8]}...'",
 }
@@ -102,7 +88,7 @@ def way_of(way: str, value: str) -> str:
     text = WAYS[way](value)
     if "base64" in way:
         return text[8:-8]
-    for context in ("refused: ", "https://me:", "@example.org/", "key=", "key ", " end"):
+    for context in ("refused: ", "https://me:", "@example.org/", "key="):
         text = text.replace(context, "")
     return text
 
@@ -136,42 +122,33 @@ def test_other_text_stays() -> None:
     assert hider.hide(text) == text
 
 
-def test_exceptions_are_scrubbed_with_all_that_led_to_them() -> None:
-    def fail() -> None:
+def fails(*, at: str) -> None:
+    """Raise something that holds the value at one place of many."""
+    held = {place: PLAIN if place == at else "fine" for place in PLACES}
+    try:
         try:
-            try:
-                raise KeyError(PLAIN)
-            except KeyError:
-                raise OSError(2, "not there", f"/{PLAIN}") from None
-        except OSError as error:
-            error.add_note(f"while asking {PLAIN.upper()}")
-            raise ExceptionGroup("all", [ValueError(_b64("")(PLAIN))]) from error
+            raise KeyError(held["context"])
+        except KeyError:
+            raise OSError(2, "not there", f"/{held['cause']}") from None
+    except OSError as error:
+        inner = ValueError(_b64("")(held["inner"]))
+        outer = ExceptionGroup(f"all {held['text']}", [inner])
+        outer.add_note(f"while asking {held['note'].upper()}")
+        raise outer from error
 
-    with pytest.raises(ExceptionGroup) as caught:
-        fail()
-    assert scrub(caught.value, Hider({PLAIN: "${KEY}"}).hide)
-    error: BaseException | None = caught.value
-    while error is not None:
-        error.__suppress_context__ = False
-        error = error.__cause__ or error.__context__
+
+PLACES = ("context", "cause", "inner", "text", "note")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_exception_holds_a_value(place: str) -> None:
+    with pytest.raises(InputError) as caught, hidden_in_errors(Hider({PLAIN: "${KEY}"}).hide):
+        fails(at=place)
     text = "".join(traceback.format_exception(caught.value))
-    assert text.count("${KEY}") >= 4
     assert PLAIN.lower() not in text.lower()
-    assert "KeyError" in text
+    assert "ExceptionGroup: all" in text
 
 
-def test_what_cannot_be_scrubbed_is_cut_off() -> None:
-    class StubbornError(Exception):
-        def __str__(self) -> str:
-            return PLAIN
-
-    error = ValueError("fine")
-    error.__cause__ = StubbornError()
-    hide = Hider({PLAIN: "${KEY}"}).hide
-    assert not scrub(StubbornError(), hide)
-    assert scrub(error, hide)
-    assert not error.__cause__
-    with pytest.raises(InputError) as caught, hidden_in_errors(hide):
-        raise StubbornError
-    assert str(caught.value) == "${KEY}"
-    assert PLAIN not in "".join(traceback.format_exception(caught.value))
+def test_an_exception_without_a_value_stays_as_it_is() -> None:
+    with pytest.raises(ExceptionGroup), hidden_in_errors(Hider({PLAIN: "${KEY}"}).hide):
+        fails(at="nowhere")

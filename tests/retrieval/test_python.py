@@ -53,9 +53,9 @@ def test_what_a_function_may_return(answer: Any, pairs: list[tuple[str, float]])
         ([1.5], "float '1.5'"),
         ([("a", "high")], "str 'high'"),
         ([("a", float("nan"))], "float 'nan'"),
-        ([("a", 1, 2)], "(id, score)"),
+        ([("a", 1, 2)], "id of a document"),
         ([{"text": "no id"}], "'text'"),
-        ([{"id": "a", "score": 1}, {"id": "b"}], "1 of 2 documents"),
+        ([{"id": "a", "score": 1}, {"id": "b"}], "1 documents without a score"),
     ],
 )
 def test_nonsense_is_that_querys_failure(answer: Any, message: str) -> None:

@@ -27,7 +27,7 @@ def test_examples_in_docstrings() -> None:
 
 def test_systems_are_found() -> None:
     engines = ["chroma", "http", "lancedb", "postgres", "qdrant", "sqlite"]
-    others = ["bm25", "collapse", "fuse", "python", "rerank", "rewrite", "run", "vector"]
+    others = ["bm25", "fuse", "python", "rerank", "rewrite", "run", "vector"]
     assert SYSTEMS.names() == sorted([*engines, *others])
 
 
@@ -49,7 +49,7 @@ def test_every_option_is_explained(registry: Any) -> None:
         ({"vector": {"chunk": {"token": 3}}}, "tokens"),
         ({"fuse": {"of": ["bm25", "vectr"]}}, "vector"),
         ({"fuse": {"of": ["bm25"], "method": "minmix"}}, "minmax"),
-        ({"rewrite": {"of": "bm25", "rm3": {"docs": 3}}}, "documents"),
+        ({"rewrite": {"of": "bm25", "keywords": {"dropp": 3}}}, "drop"),
     ],
 )
 def test_unknown_names_name_the_nearest(spec: dict[str, Any], nearest: str) -> None:
@@ -76,8 +76,7 @@ def test_unknown_names_name_the_nearest(spec: dict[str, Any], nearest: str) -> N
         ({"python": "no_such_module:f"}, "no_such_module"),
         ({"run": {"path": "missing.run"}}, "missing.run"),
         ({"rerank": {"of": "bm25"}}, "rerank: .*ltr"),
-        ({"rewrite": {"of": "bm25", "rm3": {}, "keywords": {}}}, "got keywords, rm3"),
-        ({"rewrite": {"of": "vector", "rm3": {}}}, "rm3"),
+        ({"rewrite": {"of": "bm25", "python": len, "keywords": {}}}, "got keywords, python"),
         ({"fuse": {"of": []}}, "fuse.of: "),
         ({"fuse": {"of": ["bm25", "vector"], "weights": [1]}}, "fuse: .*2 runs"),
         ({"fuse": {"of": ["bm25"], "method": "minmax", "k": 3}}, "takes no k"),

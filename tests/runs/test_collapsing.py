@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Mapping
-from functools import reduce
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 import pytest
@@ -15,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.errors import InputError, UnknownNameError
-from rankscope.runs.collapsing import Chunking, Collapse
+from rankscope.errors import InputError
+from rankscope.runs.collapsing import Chunking
 from rankscope.runs.order import ranked
 
 CHUNKS = {"q1": {"a#1": 0.4, "b#2": 0.5, "a#3": 0.7}, "q2": {"c#1": 1.0, "x": 2.0}}
@@ -29,26 +27,24 @@ runs = st.dictionaries(
 )
 
 
-def naive(documents: Mapping[str, float], collapse: str) -> dict[str, float]:
+def naive(documents: Mapping[str, float]) -> dict[str, float]:
     """Collapse one query's chunks, one after the other in the order of the run."""
-    in_order = ranked(documents.items())
-    chunks: dict[str, list[float]] = {}
-    for chunk_id, score in in_order:
-        chunks.setdefault(chunk_id.split("#")[0], []).append(score)
-    combine = max if collapse == "best" else operator.add  # sum() of Python 3.12 rounds otherwise
-    return {document: float(reduce(combine, scores)) for document, scores in chunks.items()}
+    best: dict[str, float] = {}
+    for chunk_id, score in ranked(documents.items()):
+        best.setdefault(chunk_id.split("#")[0], score)
+    return best
 
 
 @settings(max_examples=40, deadline=None)
-@given(runs, st.sampled_from(get_args(Collapse)))
-def test_tables_and_dicts_collapse_as_the_naive_twin(run: Any, collapse: Collapse) -> None:
-    expected = {query_id: naive(documents, collapse) for query_id, documents in run.items()}
-    table = rs.Run(run).collapsed("#", collapse)
+@given(runs)
+def test_tables_and_dicts_collapse_as_the_naive_twin(run: Any) -> None:
+    expected = {query_id: naive(documents) for query_id, documents in run.items()}
+    table = rs.Run(run).collapsed("#")
     assert table.to_dict() == expected
     qrels = {query_id: {"a": 1, "b": 2} for query_id in run}
     if not any("a" in docs or "b" in docs for docs in expected.values()):
         return
-    options: Any = {"doc_id_from": "#", "collapse": collapse}
+    options: Any = {"doc_id_from": "#"}
     by_table = rs.evaluate(qrels, rs.Run(run), ["nDCG@3", "RR"], **options)
     by_dicts = rs.evaluate(qrels, run, ["nDCG@3", "RR"], **options)
     by_hand = rs.evaluate(qrels, expected, ["nDCG@3", "RR"])
@@ -101,27 +97,21 @@ def test_rules_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
             Chunking.of(path)
     with pytest.raises(InputError, match="not found"):
         Chunking.of(str(tmp_path / "missing.csv"))
-    rules: list[tuple[Any, Any, str]] = [
-        ("((", "best", "regular expression"),
-        ("", "best", "separator"),
-        (3, "best", "separator"),
-        ("#", "worst", "'worst'"),
+    rules: list[tuple[Any, str]] = [
+        ("((", "regular expression"),
+        ("", "separator"),
+        (3, "separator"),
     ]
-    for rule, collapse, word in rules:
-        with pytest.raises((InputError, UnknownNameError), match=word):
-            rs.Run(CHUNKS).collapsed(rule, collapse)
-    for run in ({"q1": ["a#1", "a#2"]}, {"q1": {"a#1": -0.1, "a#2": 3.0}}):
-        with pytest.raises(InputError, match="below 0"):
-            rs.evaluate({"q1": ["a"]}, run, doc_id_from="#", collapse="sum")
-    with pytest.raises(InputError, match="doc_id_from"):
-        rs.evaluate({"q1": ["a"]}, {"q1": ["a"]}, collapse="sum")
+    for rule, word in rules:
+        with pytest.raises(InputError, match=word):
+            rs.Run(CHUNKS).collapsed(rule)
 
 
 def test_scores_say_what_was_collapsed() -> None:
     scores = rs.evaluate({"q1": ["a"], "q2": ["c"]}, CHUNKS, ["RR@1"], doc_id_from="#")
     collapsed = scores.accounting.collapsed
     assert (collapsed.chunks, collapsed.documents, collapsed.unmatched) == (5, 4, 1)
-    assert (collapsed.rule, collapsed.collapse, collapsed.fewest) == ("#", "best", 2)
+    assert (collapsed.rule, collapsed.fewest) == ("#", 2)
     assert not scores.findings
     plain = rs.evaluate({"q1": ["a"]}, {"q1": {"a": 1.0}}, ["RR@1"])
     assert plain.accounting.collapsed is None
@@ -156,11 +146,3 @@ def test_the_order_of_lists_counts_if_it_is_to() -> None:
     for data in (run, rs.Run(run)):
         options: Any = {"doc_id_from": "#", "order": "given"}
         assert rs.evaluate({"q1": ["a"]}, data, ["RR"], **options)["RR"] == 0.5
-
-
-def test_collapsed_sums_are_in_an_order_of_their_own() -> None:
-    gold = {f"q{n}": {f"doc{n}": 1} for n in range(10)}
-    run = {f"q{n}": [("x#1", 0.9), (f"doc{n}#1", 0.8), (f"doc{n}#2", 0.7)] for n in range(10)}
-    scores = rs.evaluate(gold, run, ["RR"], doc_id_from="#", collapse="sum")
-    assert scores["RR"] == 1
-    assert "RS114" not in [finding.code for finding in scores.findings]

@@ -144,6 +144,13 @@ def test_judgments_and_run_that_are_swapped(tmp_path: Path, rankscope: Any) -> N
     scores = {query: {f"d{n}": 1 / (n + 2) for n in range(9)} for query in MANY}
     with pytest.raises(rs.InputError, match="swapped"):
         rs.evaluate(scores, MANY, "nDCG@10")
+    labels, answers = tmp_path / "labels.csv", tmp_path / "answers.csv"
+    labels.write_text("query,doc,esci_label\nq1,a,E\nq1,b,S\nq2,c,I\n")
+    answers.write_text("query,doc,score\nq1,a,0.9\nq1,b,0.5\nq2,c,0.4\n")
+    with pytest.raises(rs.InputError, match="swapped"):
+        rs.evaluate(answers, labels, "nDCG@10")
+    with pytest.raises(rs.InputError, match="labels E=3"):  # gold is gold, though it lacks grades
+        rs.evaluate(labels, answers, "nDCG@10")
 
 
 # --- warnings

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.world import World, cli, write_world
-from rankscope.benchmark.fetch_runs import fetch_runs
-from rankscope.benchmark.run import plan_benchmark, run_benchmark
+from rankscope.benchmark.run import fetch_runs, run_benchmark
 from rankscope.errors import LeftoverWarning
 from rankscope.retrieval.engines.sqlite import Sqlite
 
@@ -44,8 +43,6 @@ def world(tmp_path: Path) -> World:
 
 def test_indexes_are_dropped_though_all_answers_were_kept(world: World, tmp_path: Path) -> None:
     world.config.write_text(DROPPING.format())
-    plan_benchmark(world.config, output=tmp_path / "out")
-    assert indexes(tmp_path) == 2
     result = run_benchmark(world.config, output=tmp_path / "out")
     assert not result.reused
     assert {system.timing.stored for system in result.report.systems} == {12}

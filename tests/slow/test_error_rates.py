@@ -23,11 +23,8 @@ ROBUST = Path(os.environ.get("RANKSCOPE_COLLECTIONS", "nowhere")) / "robust03"
 SKEWED = "differences of skewness 1.4"
 EXCEPTIONS = {
     ("60 % zeros", "interval of a mean holds the truth"),
-    (SKEWED, "family-wise error, 8 systems"),
-    (SKEWED, "family-wise error, 26 systems"),
     (SKEWED, "interval of a mean holds the truth"),
     (SKEWED, "gate: false alarms"),
-    ("differences of skewness 0.7", "gate: false alarms"),
 }
 """What docs/explanation/error-rates.md says does not hold with few queries."""
 

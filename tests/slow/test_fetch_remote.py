@@ -66,32 +66,10 @@ def test_a_query_that_takes_too_long_fails_alone(batch: int) -> None:
     assert len(fetched.run.query_ids) == 19
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_stage_that_takes_too_long_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    asked: list[str] = []
-
-    def answer(query: Query, depth: int) -> Ranking:
-        asked.append(query.query_id)
-        clock[0] += 5.0 if query.query_id == HUNG else 0.0
-        return hangs(query, depth)
-
-    fetched = fetch(Engine(answer), QUERIES, batch=1, retries=2, pause=0, stage_timeout=1)
-    late = [query.query_id for query in QUERIES if query.query_id >= HUNG]
-    assert list(fetched.failures) == late
-    assert all("1 s" in sentence for sentence in fetched.failures.values())
-    assert asked.count(HUNG) == 1
-
-
 def test_a_call_is_given_up_when_its_time_is_over() -> None:
     over = threading.Event()
     with pytest.raises(TimedOutError):
         within(0.01, over.wait, None)
-    engine = Engine()
-    engine.prepare = over.wait  # type: ignore[method-assign,assignment]
-    with pytest.raises(InputError, match=r"0\.01 s"):
-        fetch(engine, QUERIES, stage_timeout=0.01)
     over.set()
 
 
@@ -210,7 +188,7 @@ def test_rankings_are_put_in_the_one_order(ties: Any) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"timeout": 0}, {"stage_timeout": 0}, {"rate": -1}, {"timeout": "5"}, {"rate": True}],
+    [{"timeout": 0}, {"rate": -1}, {"timeout": "5"}, {"rate": True}],
 )
 def test_limits_out_of_range(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="above 0"):
@@ -291,28 +269,14 @@ MANY = [Query(f"q{number:02}", "words") for number in range(60)]
 
 def test_a_remote_system_that_answers_nothing_is_not_asked_to_the_end() -> None:
     engine, asked = broken()
-    with pytest.raises(InputError, match=r"first 20 queries: no reply"):
-        fetch(engine, MANY, batch=1, retries=0)
-    assert len(asked) == 20
-
-
-def test_nor_if_each_query_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankscope.retrieval.fetch.PATIENCE", 0.0)
-    engine, asked = broken()
-    with pytest.raises(InputError, match="first 5 queries"):
+    with pytest.raises(InputError, match=r"first 5 queries: no reply"):
         fetch(engine, MANY, batch=1, retries=0)
     assert len(asked) == 5
-
-
-def test_nor_if_these_were_all() -> None:
-    engine, _ = broken()
-    with pytest.raises(InputError, match="first 5 queries"):
-        fetch(engine, MANY[:5], retries=0)
     assert len(fetch(engine, MANY[:4], retries=0).failures) == 4
 
 
 def test_one_answer_is_enough_to_go_on() -> None:
-    engine, asked = broken(lambda query_id: query_id != "q07")
+    engine, asked = broken(lambda query_id: query_id != "q03")
     fetched = fetch(engine, MANY, batch=1, retries=0)
     assert len(fetched.failures) == len(asked) - 1 == 59
 

@@ -49,7 +49,7 @@ def no_trouble(world: World) -> Iterator[None]:
 DRIVER = """
 import os, signal, sys, traceback
 from pathlib import Path
-from rankscope.benchmark.steps import Silent
+from rankscope.benchmark.steps import Watcher as Silent
 from rankscope.benchmark.run import run_benchmark
 
 config, output, *points = sys.argv[1:]
@@ -141,7 +141,7 @@ def test_ctrl_c_ends_all_steps_and_the_next_call_goes_on(
 ) -> None:
     world.trouble("wait", 3)
     process = subprocess.Popen(
-        command("benchmark", "run", world.config, "--output", tmp_path, "--jobs", "2"),
+        command("benchmark", "run", world.config, "--output", tmp_path),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -227,7 +227,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, Path]:
     world = write_world(tmp_path_factory.mktemp("whole"), config=EVERYTHING)
     folder = made(world, world.folder / "out")
     there = sorted(one.name for one in (folder.parent / ".cache").iterdir())
-    assert there == sorted([*KINDS, "fetched"])
+    assert there == sorted(KINDS)
     return world, folder
 
 

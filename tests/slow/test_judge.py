@@ -1,4 +1,4 @@
-"""``rankscope judge`` without a server: what is refused, exports and the status."""
+"""``rankscope judge`` without a server: what is refused, and exports."""
 
 from __future__ import annotations
 
@@ -58,13 +58,6 @@ def test_an_export_needs_the_log_only(rankscope: Rankscope, judged: Path, tmp_pa
     assert (tmp_path / "out.qrels").is_file()
 
 
-@pytest.mark.usefixtures("judged")
-def test_the_status_says_who_judged_and_what_to_judge_again(rankscope: Rankscope) -> None:
-    done = rankscope("judge", "pool.jsonl", "--status")
-    assert done.returncode == 0
-    assert "4 judgments by 2 raters" in done.stdout
-
-
 REFUSED = {
     "": "POOL",
     "nothing.qrels": "nothing.qrels",
@@ -118,7 +111,7 @@ def test_runs_are_judged_to_a_depth(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text("q1 Q0 d1 1 3 a\nq1 Q0 d2 2 2 a\nq1 Q0 d3 3 1 a\n")
     (tmp_path / "b.run").write_text("q1 Q0 d9 1 3 b\nq1 Q0 d1 2 2 b\n")
     (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "bread", "narrative": "n"}\n')
-    arguments = ("--runs", "a.run", "--runs", "b=b.run", "--depth", "2", "--order", "depth")
+    arguments = ("--runs", "a.run", "--runs", "b=b.run", "--depth", "2", "--order", "given")
     (tmp_path / "corpus.jsonl").write_text(
         '{"_id": "d1", "text": "t"}\n{"_id": "x", "text": "t"}\n'
     )
@@ -142,8 +135,8 @@ def test_an_experiment_says_what_to_judge(rankscope: Rankscope, tmp_path: Path) 
     place = f"out/{folder.name}"
     with serving(tmp_path, place, "--no-open") as served:
         item = served.client.ask("next", rater="ann", tab="t")["item"]
-        assert item["query"]["text"]["text"]
-        assert item["document"]["title"]["text"]
+        assert item["query"]["text"]
+        assert item["document"]["title"]
         served.client.judge("ann", item["key"], 2)
         assert stop(served)[0] == 0
     assert (tmp_path / "out" / f"{folder.name}.judgments.jsonl").is_file()
@@ -152,7 +145,7 @@ def test_an_experiment_says_what_to_judge(rankscope: Rankscope, tmp_path: Path) 
     pl.DataFrame(texts).write_parquet(folder / "documents.parquet")
     with serving(tmp_path, place, "--no-open") as served:
         item = served.client.ask("item", rater="ann", key=item["key"])["item"]
-        assert item["document"]["text"] == {"text": "all of it"}
+        assert item["document"]["text"] == "all of it"
     inside = rankscope("judge", place, "--log", f"{place}/log.jsonl")
     assert "is inside the experiment" in inside.stderr
     shutil.rmtree(tmp_path / "out")

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import tracemalloc
 from itertools import product
 from pathlib import Path
@@ -19,7 +15,7 @@ from hypothesis import strategies as st
 
 from rankscope import Corpus
 from rankscope.collection.corpus import stream_corpus, stream_doc_ids
-from rankscope.retrieval.cache_entries import Mapped, is_whole, map_matrix, writing_matrix
+from rankscope.retrieval.cache_entries import read_entry
 from rankscope.retrieval.lexical.postings import Postings
 from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import build_system
@@ -173,12 +169,12 @@ def searched(corpus: Corpus, cache: Path | None, **options: Any) -> tuple[list[A
 
 
 @pytest.fixture
-def mapped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embeddings, "MAPPED_FROM", 50)
+def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embeddings, "ON_DISK_FROM", 50)
     monkeypatch.setattr(embeddings, "SHARD", 16)
 
 
-@pytest.mark.usefixtures("mapped")
+@pytest.mark.usefixtures("on_disk")
 @pytest.mark.parametrize("void", [False, True])
 @pytest.mark.parametrize("chunk", [None, {"tokens": 2, "overlap": 1}])
 def test_on_disk_answers_are_the_same(tmp_path: Path, void: bool, chunk: Any) -> None:
@@ -187,123 +183,52 @@ def test_on_disk_answers_are_the_same(tmp_path: Path, void: bool, chunk: Any) ->
     expected, made = searched(corpus, None, **options)
     assert searched(corpus, tmp_path, **options) == (expected, made)
     assert searched(corpus, tmp_path, **options) == (expected, 0), "nothing is embedded again"
-    assert list(tmp_path.rglob("*.matrix"))
-    assert all(is_whole(path) for path in tmp_path.rglob("*") if path.is_file())
+    larger, _ = searched(large_corpus(310, void=void), None, **options)
+    answers, made = searched(large_corpus(310, void=void), tmp_path, **options)
+    assert answers == larger
+    assert made <= 10 * (1 if chunk is None else 3), "the others are cached"
+    entries = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert all(read_entry(path) for path in entries), "what was searched on disk is gone"
 
 
-@pytest.mark.usefixtures("mapped")
-def test_a_matrix_takes_the_place_of_its_shards(tmp_path: Path) -> None:
-    searched(large_corpus(), tmp_path)
-    shards = {path.stem for path in tmp_path.rglob("*.vectors")}
-    [matrix] = tmp_path.rglob("*.matrix")
-    named = {path.stem for path in tmp_path.rglob("*.texts")}
-    assert named == {*shards, matrix.stem}
-    assert len(shards) == 1, "that of the queries alone"
-    larger = large_corpus(310)
-    expected, _ = searched(larger, None)
-    answers, made = searched(larger, tmp_path)
-    assert answers == expected
-    assert made <= 10, "the others are taken from the matrix"
-    smaller = large_corpus(40)
-    assert searched(smaller, tmp_path) == (searched(smaller, None)[0], 0)
-
-
-@pytest.mark.usefixtures("mapped")
+@pytest.mark.usefixtures("on_disk")
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "gone"])
-@pytest.mark.parametrize("suffix", ["matrix", "texts"])
-def test_what_is_damaged_is_made_again(tmp_path: Path, damage: str, suffix: str) -> None:
+@pytest.mark.parametrize("suffix", ["vectors", "texts"])
+def test_a_damaged_shard_is_made_again(tmp_path: Path, damage: str, suffix: str) -> None:
     corpus = large_corpus()
     expected, _ = searched(corpus, tmp_path)
-    for entry in tmp_path.rglob(f"*.{suffix}"):
+    for entry in sorted(tmp_path.rglob(f"*.{suffix}"))[::2]:
         content = entry.read_bytes()
         flipped = content[:-1] + bytes([content[-1] ^ 1])
         if damage == "gone":
             entry.unlink()
         else:
             entry.write_bytes({"cut": content[:-5], "flip": flipped, "empty": b""}[damage])
-    assert searched(corpus, tmp_path)[0] == expected
-    assert searched(corpus, tmp_path) == (expected, 0)
-    assert all(is_whole(path) for path in tmp_path.rglob("*") if path.is_file())
-
-
-@pytest.mark.usefixtures("mapped")
-def test_a_damaged_shard_is_made_again_before_it_is_put_into_a_matrix(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    corpus = large_corpus()
-    expected, _ = searched(corpus, None)
-
-    def stops(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(embeddings.Embeddings, "_put_together", stops)
-        with pytest.raises(KeyboardInterrupt):
-            searched(corpus, tmp_path)
-    shard = sorted(tmp_path.rglob("*.vectors"))[3]
-    shard.write_bytes(shard.read_bytes()[:-1])
     answers, made = searched(corpus, tmp_path)
     assert answers == expected
-    assert made == 16, "one shard"
-
-
-# --- killed, and short of memory -----------------------------------------------------------------
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-import numpy as np
-from rankscope.retrieval.cache_entries import writing_matrix
-
-with writing_matrix(Path(sys.argv[1]), (100, 8)) as write:
-    write(np.arange(60), np.ones((60, 8), np.float32))
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-def test_a_matrix_is_whole_or_absent(tmp_path: Path) -> None:
-    path = tmp_path / f"{'0' * 64}.matrix"
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert map_matrix(path) is None
-    assert not path.exists()
-    rows = np.random.default_rng(1).random((100, 8), np.float32)
-    order = np.random.default_rng(2).permutation(100)
-    with writing_matrix(path, (100, 8)) as write:
-        for part in (order[:31], np.sort(order[31:])):
-            write(part, rows[part])
-    mapped = map_matrix(path)
-    assert mapped is not None
-    assert np.array_equal(mapped.matrix, rows)
-    assert mapped.matrix.ctypes.data % 64 == 0
-    mapped.release()
-    assert np.array_equal(mapped.matrix, rows)
-    path.rename(path.with_name(f"{'1' * 64}.matrix"))
-    assert map_matrix(path.with_name(f"{'1' * 64}.matrix")) is None, "of another key"
+    assert 0 < made < len(corpus)
+    assert searched(corpus, tmp_path) == (expected, 0)
 
 
 def test_the_memory_of_each_block_is_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / f"{'0' * 64}.matrix"
-    rows = np.random.default_rng(1).random((1000, 16), np.float32)
-    with writing_matrix(path, (1000, 16)) as write:
-        write(np.arange(1000), rows)
-    mapped = map_matrix(path)
-    assert mapped is not None
+    rows = np.memmap(tmp_path / "vectors", np.float32, "w+", shape=(1000, 16))
+    rows[:] = np.random.default_rng(1).random((1000, 16), np.float32)
     monkeypatch.setattr(similarity, "_CELLS", 1)
     monkeypatch.setattr(similarity, "_SAMPLE", 100)  # ten blocks
     released: list[int] = []
-    release = Mapped.release
 
-    def counted(self: Mapped) -> None:
-        released.append(1)
-        release(self)
+    def counted(vectors: Any) -> None:
+        released.append(len(vectors))
+        embeddings.release(vectors)
 
-    monkeypatch.setattr(Mapped, "release", counted)
-    answers = Vectors(mapped, np.arange(1000)).best(rows[:3], 5)
+    monkeypatch.setattr(similarity, "release", counted)
+    answers = Vectors(rows, np.arange(1000)).best(np.array(rows[:3]), 5)
     assert len(released) >= 10 + len(answers), "once for each block and each query"
+    expected = Vectors(np.array(rows), np.arange(1000)).best(np.array(rows[:3]), 5)
+    for (positions, scores), (places, values) in zip(answers, expected, strict=True):
+        assert (positions.tolist(), scores.tolist()) == (places.tolist(), values.tolist())
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".jsonl.gz", ".tsv", ".parquet"])

@@ -244,10 +244,10 @@ def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
 
 JUDGE = """
 import sys
-from rankscope.reports.judging.judgment_log import Judgment, JudgmentLog, Pair
+from rankscope.reports.judging.judgment_log import Judgment, JudgmentLog
 log, name = JudgmentLog(sys.argv[1]), sys.argv[2]
 for number in range(60):
-    log.add(lambda _: Judgment(id=f"{name}-{number}", rater=name, pair=Pair("q", str(number)),
+    log.add(lambda _: Judgment(id=f"{name}-{number}", rater=name, query_id="q", doc_id=str(number),
                                grade=1, reason="r" * 300))
 """
 

@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 
 from benchmark.world import cli, made, write_world
-from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.verify import verify
+from rankscope.benchmark.write import pages
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport
 

@@ -11,10 +11,8 @@ import pytest
 
 from rankscope.document.blocks import Document, Table
 from rankscope.document.csv_text import as_csv
-from rankscope.document.views import document_of
-from rankscope.errors import InputError, UnknownNameError
+from rankscope.errors import UnknownNameError
 from rankscope.reports.comparison_page import comparison_document
-from rankscope.reports.system_tables import MOST_SYSTEMS, shown_systems
 from rankscope.statistics import arrays
 from rankscope.statistics import system_pairs as pairing
 from rankscope.statistics.comparison import Comparison, compare, compare_pairs
@@ -181,16 +179,6 @@ def test_a_record_of_many_pairs_comes_back_the_same(monkeypatch: pytest.MonkeyPa
 # --- what is shown -------------------------------------------------------------------------------
 
 
-def test_the_best_are_shown_and_the_baseline() -> None:
-    names = [f"s{place}" for place in range(60)]
-    assert shown_systems(names, None) == names[:MOST_SYSTEMS]
-    assert shown_systems(names, 0) == names
-    assert shown_systems(names, 3, ["s40", None]) == ["s0", "s1", "s2", "s40"]
-    assert shown_systems(names, 60, ["s59"]) == names
-    with pytest.raises(InputError, match="max_systems"):
-        shown_systems(names, -1)
-
-
 def pairs_in(document: Document) -> Table:
     return next(
         t
@@ -199,19 +187,13 @@ def pairs_in(document: Document) -> Table:
     )
 
 
-def test_a_table_of_a_part_changes_no_number() -> None:
+def test_pairs_of_the_best_are_listed() -> None:
     qrels, runs = runs_of(12)
     result = compare(qrels, runs, ["RR", "P@1"], test="t")
-    whole = document_of(result, max_systems=0)
-    part = comparison_document(result, max_systems=4)
-    means, pairs = (tables_of(part)[0], pairs_in(part))
-    assert len(means.rows) == 4
-    assert len(pairs.rows) == 2 * 6
-    all_means, all_listed = (tables_of(whole)[0], pairs_in(whole))
-    assert means.rows == all_means.rows[:4]
-    assert set(pairs.rows) <= set(all_listed.rows)
-    assert len(as_csv(part).splitlines()) == 1 + 2 * 66, "csv holds all"
+    document = comparison_document(result)
+    assert len(tables_of(document)[0].rows) == 12
+    assert len(pairs_in(document).rows) == 2 * 45
+    assert len(as_csv(document).splitlines()) == 1 + 2 * 66, "csv holds all"
     based = compare(qrels, runs, ["RR"], baseline="run000", test="t")
-    names = [row[0].value for row in tables_of(comparison_document(based, max_systems=3))[0].rows]
-    assert len(names) == 4
-    assert "run000" in names, "wherever it ranks"
+    assert len(pairs_in(comparison_document(based)).rows) == 11
+    assert based.baseline == "run000"

@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 from rankscope.errors import InputError, UnknownNameError
 from rankscope.statistics import arrays as rows_module
 from rankscope.statistics.choices import TESTS, Test
+from rankscope.statistics.matrix import Matrix, Scale
+from rankscope.statistics.paired_differences import Differences
+from rankscope.statistics.settings import Settings
 from rankscope.statistics.tests import paired_tests, skew_p
 
 stats: Any = import_module("scipy.stats")
@@ -142,3 +145,32 @@ def test_skewed_differences_that_only_chance_makes_are_not_shown_too_often() -> 
     raised = skew_p(away, ratio, np.full(len(away), 9.0))
     assert (p <= 0.05).mean() > 0.07  # Student's t alone
     assert (raised <= 0.05).mean() < 0.05
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from([5, 10, 25, 60]), st.sampled_from([0.3, 1.0, 4.0])
+)
+def test_the_limit_of_skewness_never_lowers_p(seed: int, queries: int, shape: float) -> None:
+    """Nor does it know which system is named first, or the order of the queries."""
+    random = np.random.default_rng(seed)
+    change = 0.02 * (random.gamma(shape, 1.0, (1, queries)) - 1.5 * shape)
+    limits = [
+        skew_p(rows, np.array([2.5]), np.array([queries - 1.0])).tolist()
+        for rows in (change, -change, random.permutation(change, axis=1))
+    ]
+    assert limits[0] == limits[1] == limits[2]
+    base = np.full((1, 1, queries), 0.5)
+    matrix = Matrix(
+        systems=("base", "system"),
+        scales=(Scale.of("AP"),),
+        query_ids=tuple(f"q{query:02}" for query in range(queries)),
+        values=np.concatenate([base, base + change], axis=1),
+    )
+    one, other = (Differences.of(matrix, [pair], Settings()) for pair in ((0, 1), (1, 0)))
+    assert one.p[0] == other.p[0] >= one.p_interval[0]
+    [interval], [opposite] = (rows.intervals(rows.p, 0.05) for rows in (one, other))
+    assert (interval.low, interval.high) == (-opposite.high, -opposite.low)
+    assert (interval.low <= 0 <= interval.high) == (one.p[0] > 0.05)
+    if one.p_interval[0] <= 0.05 < one.p[0]:
+        assert interval.level > 0.95, "where p is raised, the interval is wider than that of t"

@@ -12,8 +12,6 @@ import pytest
 
 from rankscope.errors import InputError
 from rankscope.statistics.random_ranking import (
-    average_retrieved_mean,
-    found_moments,
     harmonic,
     precision_sum_mean,
     reciprocal_rank_moments,
@@ -41,7 +39,6 @@ def test_every_formula_agrees_with_all_orders() -> None:
         precisions = [sum(seen / rank for seen, rank in enumerate(top, 1)) for top in tops]
         twins = {
             success_moments: [float(bool(top)) for top in tops],
-            found_moments: [float(len(top)) for top in tops],
             reciprocal_rank_moments: [1 / top[0] if top else 0.0 for top in tops],
         }
         for formula, values in twins.items():
@@ -50,11 +47,10 @@ def test_every_formula_agrees_with_all_orders() -> None:
             assert moments.variance[0] == pytest.approx(pvariance(values), abs=1e-12)
         mean = precision_sum_mean([relevant], documents, cutoff)[0]
         assert mean == pytest.approx(fmean(precisions), abs=1e-13)
-        shares = [
-            value / len(top) if top else 0.0 for value, top in zip(precisions, tops, strict=True)
-        ]
-        mean = average_retrieved_mean([relevant], documents, cutoff)[0]
-        assert mean == pytest.approx(fmean(shares), abs=1e-13)
+        ones = np.ones(documents if cutoff is None else cutoff)
+        found = sum_moments([relevant], [relevant], ones, documents)
+        assert found.mean[0] == pytest.approx(fmean(map(len, tops)), abs=1e-13)
+        assert found.variance[0] == pytest.approx(pvariance(list(map(len, tops))), abs=1e-12)
 
 
 @pytest.mark.parametrize("documents", range(1, 7))
@@ -91,7 +87,8 @@ def test_many_documents_lose_no_digits() -> None:
     assert precision_sum_mean([1], documents, 10)[0] == pytest.approx(
         float(first_ten / documents), rel=1e-14
     )
-    assert found_moments([3], documents, 1000).mean[0] == pytest.approx(3e-5, rel=1e-15)
+    found = sum_moments([3], [3], np.ones(1000), documents)
+    assert found.mean[0] == pytest.approx(3e-5, rel=1e-15)
 
 
 def test_long_sums_agree_with_the_formula_of_all_ranks() -> None:

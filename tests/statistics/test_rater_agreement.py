@@ -17,7 +17,6 @@ from rankscope.statistics.rater_agreement import (
     Weights,
     agreements,
     cohen_kappa,
-    fleiss_kappa,
     krippendorff_alpha,
     majority,
 )
@@ -34,14 +33,6 @@ KRIPPENDORFF: Any = [
 ]
 """Krippendorff, Computing Krippendorff's alpha-reliability, 2011, section C: four observers."""
 
-FLEISS = """
-444444 222555 233335 555555 222444 113333 333355 113334 114444 555555 144444 124444 222333 144444
-224445 333335 111455 111112 224444 133555 555555 244444 224555 114444 144445 222224 111155 224444
-133333 555555
-"""
-"""Fleiss, Measuring nominal scale agreement among many raters, 1971, table 1: 30 patients with six
-diagnoses each, in any order."""
-
 
 @pytest.mark.parametrize(
     ("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
@@ -52,16 +43,8 @@ def test_alpha_of_krippendorffs_own_example(level: Level, value: float) -> None:
     assert answer.items == 11  # the last unit has a single value
 
 
-def test_fleiss_own_example() -> None:
-    patients = np.array([[int(digit) for digit in patient] for patient in FLEISS.split()])
-    answer = fleiss_kappa(patients.T)
-    assert patients.shape == (30, 6)
-    assert answer.value == pytest.approx(0.430, abs=5e-4)
-    assert answer.items == 30
-
-
-# Made once with krippendorff 0.9.0, scikit-learn 1.9.1 (cohen_kappa_score with labels 0 to 4, of
-# the first two raters) and irrCAC (Fleiss in Gwet's form), from this table.
+# Made once with krippendorff 0.9.0 and scikit-learn 1.9.1 (cohen_kappa_score with labels 0 to 4, of
+# the first two raters), from this table.
 TABLE: Any = [
     [0, 1, 2, 3, 4, 4, 2, 1, 0, 3, 3, NAN],
     [0, 1, 2, 3, 4, 0, 1, 1, NAN, 3, 2, 2],
@@ -71,7 +54,6 @@ TABLE: Any = [
 
 ALPHAS = (0.5905511811023623, 0.6285441176470589, 0.6203059805285118)
 KAPPAS = (0.625, 0.4972067039106145)
-GWET = 0.64796479648
 
 
 def test_numbers_of_other_tools() -> None:
@@ -79,7 +61,6 @@ def test_numbers_of_other_tools() -> None:
         assert krippendorff_alpha(TABLE, level=level).value == pytest.approx(value, abs=1e-12)
     for weights, value in zip(WEIGHTS, KAPPAS, strict=True):
         assert cohen_kappa(*TABLE[:2], weights=weights).value == pytest.approx(value, abs=1e-12)
-    assert fleiss_kappa(TABLE).value == pytest.approx(GWET, abs=1e-9)
 
 
 # --- naive twins, from the formulas
@@ -122,22 +103,6 @@ def naive_cohen(first: Any, second: Any, weights: Weights) -> float | None:
     return 1 - len(pairs) * sum(weight(a, b) for a, b in pairs) / chance if chance else None
 
 
-def naive_fleiss(table: Any) -> float | None:
-    columns = [[grade for grade in column if not np.isnan(grade)] for column in np.array(table).T]
-    columns = [column for column in columns if len(column) > 1]
-    grades = {grade for column in columns for grade in column}
-    if len(grades) < 2:
-        return None
-    agreeing = [
-        sum(column.count(g) * (column.count(g) - 1) for g in grades)
-        / (len(column) * (len(column) - 1))
-        for column in columns
-    ]
-    shares = [sum(c.count(g) / len(c) for c in columns) / len(columns) for g in grades]
-    chance = sum(share**2 for share in shares)
-    return (sum(agreeing) / len(columns) - chance) / (1 - chance)
-
-
 TABLES = arrays(
     np.float64,
     st.tuples(st.integers(2, 4), st.integers(1, 8)),
@@ -159,7 +124,6 @@ def test_formulas(table: Any) -> None:
     for weights in WEIGHTS:
         answer = cohen_kappa(table[0], table[1], weights=weights).value
         assert same(answer, naive_cohen(table[0], table[1], weights))
-    assert same(fleiss_kappa(table).value, naive_fleiss(table))
 
 
 # --- defined where others are not
@@ -169,7 +133,6 @@ def test_unanimous_raters_agree_perfectly() -> None:
     table = [[0, 1.1, 3, 2.7, 1]] * 3
     for level in LEVELS:
         assert krippendorff_alpha(table, level=level).value == 1.0
-    assert fleiss_kappa(table).value == 1.0
     for weights in WEIGHTS:
         assert cohen_kappa(table[0], table[1], weights=weights).value == 1.0
     assert agreements([[0.0, 1, 2] * 10] * 3).ordinal.interval is None  # nothing varies
@@ -178,7 +141,7 @@ def test_unanimous_raters_agree_perfectly() -> None:
 def test_one_grade_is_undefined_with_a_reason() -> None:
     table: Any = [[2, 2, 2], [2, 2, NAN]]
     answers = [krippendorff_alpha(table, level=level) for level in LEVELS]
-    answers += [fleiss_kappa(table), cohen_kappa(*table)]
+    answers.append(cohen_kappa(*table))
     for answer in answers:
         assert answer.value is None
         assert answer.items == 2
@@ -189,17 +152,16 @@ def test_one_grade_is_undefined_with_a_reason() -> None:
 def test_nothing_shared_is_undefined() -> None:
     table: Any = [[1, NAN], [NAN, 2]]
     assert krippendorff_alpha(table).value is None
-    assert fleiss_kappa(table).value is None
     assert cohen_kappa(*table).value is None
     assert agreements(table).ordinal.value is None
-    assert agreements(np.empty((2, 0))).fleiss.value is None
+    assert agreements(np.empty((2, 0))).nominal.value is None
 
 
 def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="infinite"):
         krippendorff_alpha(np.array([[np.inf, 1], [1, 1]]))
     with pytest.raises(InputError, match="row for each rater"):
-        fleiss_kappa(np.zeros((2, 2, 2)))
+        krippendorff_alpha(np.zeros((2, 2, 2)))
     bad: Any = "ratio"
     with pytest.raises(UnknownNameError):
         krippendorff_alpha(KRIPPENDORFF, level=bad)
@@ -224,7 +186,7 @@ def test_intervals_hold_the_value_and_are_seeded() -> None:
     answers, again = agreements(table, seed=3), agreements(table, seed=3)
     assert answers == again
     assert answers != agreements(table, seed=4)
-    for name in ("fleiss", "nominal", "ordinal", "interval"):
+    for name in LEVELS:
         answer = getattr(answers, name)
         assert answer.interval.low < answer.value < answer.interval.high
         wide = getattr(agreements(noisy(40, 1)), name).interval
@@ -245,14 +207,6 @@ def test_groups_are_drawn_as_a_whole() -> None:
     assert apart.high - apart.low < 0.5 * (once.high - once.low)
     few = agreements(copied, groups=groups // 8).ordinal.interval  # five groups: items are drawn
     assert few == apart
-
-
-def test_resamples_with_one_grade_are_counted() -> None:
-    table = np.zeros((2, 20))
-    table[0, 3] = 1
-    interval = agreements(table).nominal.interval
-    assert interval is not None
-    assert interval.note.startswith("undefined in 3")  # (19/20)^20 = .358 of the resamples
 
 
 # --- consensus

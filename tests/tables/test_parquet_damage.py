@@ -94,8 +94,8 @@ def test_rows_from_the_middle(low: int, high: int) -> None:
 def test_a_table_that_expands_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = written(pl.DataFrame({"a": pl.repeat(1.0, 1_000_000, eager=True)}))
     assert ParquetFile(data, source="a").frame().height == 1_000_000
-    monkeypatch.setenv("RANKSCOPE_MAX_BYTES", "999999")
-    with pytest.raises(FormatError, match="RANKSCOPE_MAX_BYTES"):
+    monkeypatch.setattr("rankscope.files._LARGEST", 999_999)
+    with pytest.raises(FormatError, match="999,999"):
         ParquetFile(data, source="a").frame()
 
 

@@ -9,31 +9,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
-from rankscope.benchmark.collection import questions_in
-from rankscope.benchmark.collection_files import find_files
-from rankscope.benchmark.config.loading import LoadedConfig
+from rankscope.benchmark.collection import languages_to_run, questions_of_cases
+from rankscope.benchmark.config.loading import LoadedConfig, loaded_config
 from rankscope.benchmark.environment import now
 from rankscope.benchmark.folder import LANGUAGE_REPORT, inside, slug, unfinished
+from rankscope.benchmark.run import Result, run_benchmark
 from rankscope.diagnosis.languages import Languages, language_table, translations
 from rankscope.document.markdown import as_markdown
 from rankscope.document.pages import page
 from rankscope.document.views import Shown, document_of
-from rankscope.errors import InputError, counted
-from rankscope.files import replacing
+from rankscope.errors import InputError
+from rankscope.files import PathLike, folder_to_write, replacing
 from rankscope.measures.language import Measure
 from rankscope.part import Part
-from rankscope.records.kept import KeptRecord
+from rankscope.records.experiment_files import FileRecord
 from rankscope.records.origin import fingerprint
-from rankscope.records.report import BenchmarkReport
+from rankscope.statistics.arrays import FloatArray
 from rankscope.tables.frames import recorded_frame
 
-if TYPE_CHECKING:
-    from rankscope.benchmark.run import Result
-    from rankscope.statistics.arrays import FloatArray
+__all__ = ["run_languages"]
 
 
 class LanguageExperiment(Part):
@@ -49,7 +47,7 @@ class LanguageExperiment(Part):
     """What its report says first."""
 
 
-class LanguageReport(KeptRecord):
+class LanguageReport(FileRecord):
     """Several languages, each with an experiment of its own."""
 
     kind: ClassVar[str] = "languages"
@@ -74,51 +72,48 @@ class LanguageResults(Shown):
     by_language: Mapping[str, Result]
 
 
-def languages_to_run(loaded: LoadedConfig) -> list[str]:
-    """Return the languages of the cases, if there are several to be kept apart."""
-    config = loaded.config.collection
-    if config.cases is None or config.language is not None or config.languages == "together":
-        return []
-    files = find_files(config, loaded.folder, loaded.config.training)
-    queries = questions_in(files, config)
-    languages = [fields.get("language") for fields in queries.metadata.values()]
-    codes = list(dict.fromkeys(str(code) for code in languages if code is not None))
-    if len(codes) > 1 and None in languages:
-        raise InputError(
-            f"{files.source}: {counted(languages.count(None), 'case')} without a language beside "
-            f"cases in {', '.join(codes)}; name the language of all of them"
-        )
-    return codes if len(codes) > 1 else []
+def run_languages(
+    config: PathLike | LoadedConfig,
+    *,
+    output: PathLike = "benchmarks",
+    settings: Sequence[str] = (),
+    **options: Any,
+) -> LanguageResults:
+    """Run a config whose cases are in several languages: an experiment each, and a table of all.
+
+    ``options`` are those of `run_benchmark`.
+
+    Raises:
+        InputError: the cases are in one language, or something cannot be used.
+    """
+    place = folder_to_write(output, "output")
+    loaded = loaded_config(config, settings)
+    codes = languages_to_run(loaded)
+    if not codes:
+        raise InputError("the config has no cases in several languages; use run_benchmark")
+    results = {
+        code: run_benchmark(_in_language(loaded, code), output=place, **options) for code in codes
+    }
+    folder, report = _compare(loaded, place, results)
+    return LanguageResults(folder, report, results)
 
 
-def in_language(loaded: LoadedConfig, code: str) -> LoadedConfig:
+def _in_language(loaded: LoadedConfig, code: str) -> LoadedConfig:
     """Return the config of one language."""
     config = loaded.config
     collection = config.collection.model_copy(update={"language": code})
-    return replace(
-        loaded,
-        config=config.model_copy(
-            update={"name": f"{config.name}-{code}", "collection": collection}
-        ),
-    )
+    update = {"name": f"{config.name}-{code}", "collection": collection}
+    return replace(loaded, config=config.model_copy(update=update))
 
 
-def refuse_languages(loaded: LoadedConfig, remedy: str) -> None:
-    """Refuse cases in several languages, of which one run or mean would be made."""
-    codes = languages_to_run(loaded)
-    if codes:
-        raise InputError(
-            f"the cases are in {len(codes)} languages ({', '.join(codes)}); name one of them "
-            f"(collection.language={codes[0]}), or {remedy}"
-        )
-
-
-def compare_languages(
+def _compare(
     loaded: LoadedConfig, output: Path, results: Mapping[str, Result]
 ) -> tuple[Path, LanguageReport]:
     """Write what the benchmarks of several languages have in common; return where, and what."""
     values, members = _values(results)
     settings = loaded.config.statistics.settings
+    queries, _ = questions_of_cases(loaded)
+    asked = [(query_id, queries[query_id], queries.metadata[query_id]) for query_id in queries]
     reports = {code: result.report for code, result in results.items()}
     report = LanguageReport(
         name=loaded.config.name,
@@ -132,7 +127,7 @@ def compare_languages(
             )
             for code, each in reports.items()
         ),
-        table=language_table(values, settings, cases=_translations(loaded, members)),
+        table=language_table(values, settings, cases=translations(asked, members)),
     )
     key = fingerprint(*(each.experiment for each in report.experiments))
     name = f"{slug(loaded.config.name)}-languages-{key[:12]}"
@@ -148,17 +143,7 @@ def compare_languages(
     return output / name, report
 
 
-def _translations(
-    loaded: LoadedConfig, members: Mapping[str, Sequence[str]]
-) -> dict[str, list[str]]:
-    """Return what the cases of each language are translations of, where all of them say so."""
-    config = loaded.config.collection
-    queries = questions_in(find_files(config, loaded.folder, loaded.config.training), config)
-    asked = [(query_id, queries[query_id], queries.metadata[query_id]) for query_id in queries]
-    return translations(asked, members)
-
-
-_Values = dict[str, dict[str, dict[str, "FloatArray"]]]
+_Values = dict[str, dict[str, dict[str, FloatArray]]]
 
 
 def _values(results: Mapping[str, Result]) -> tuple[_Values, dict[str, list[str]]]:
@@ -171,7 +156,7 @@ def _values(results: Mapping[str, Result]) -> tuple[_Values, dict[str, list[str]
     members: dict[str, list[str]] = {}
     uneven: set[str] = set()
     for code, result in results.items():
-        report: BenchmarkReport = result.report
+        report = result.report
         for system in report.systems:
             if system.broken is not None:
                 continue

@@ -6,26 +6,14 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankscope.benchmark.case_schema import ENUMERATIONS, HPO_ID, STRATA, size_of
-from rankscope.benchmark.codes import (
-    ALTERNATIVE_ID,
-    ASKED_TWICE,
-    DOUBTFUL_LANGUAGE,
-    MALFORMED_ID,
-    NO_TEXT,
-    OBSOLETE_TERM,
-    SAME_DOCUMENT,
-    UNKNOWN_TERM,
-    UNKNOWN_WORD,
-    UNREADABLE,
-)
 from rankscope.collection.qrels import Qrels
-from rankscope.collection.queries import Queries, read_queries
+from rankscope.collection.queries import QUERIES, Queries, read_queries
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, InvalidDataError, counted, shown
+from rankscope.errors import FormatError, InputError, InvalidDataError, counted, shown
 from rankscope.files import read_bytes, suffix_of
 from rankscope.findings import (
     PLACES_SHOWN,
@@ -33,14 +21,16 @@ from rankscope.findings import (
     Finding,
     NotApplicable,
     Place,
+    declare,
     worst_first,
 )
 from rankscope.part import Part, left_out
 from rankscope.runs.checks import gold_outside_corpus
 from rankscope.runs.validation import Reference, passes_over_ids
 from rankscope.statistics.power import detectable_difference
-from rankscope.tables.columns import NO_COLUMNS, Columns
+from rankscope.tables.columns import NO_COLUMNS, Columns, role_of
 from rankscope.tables.jsontext import read_json, read_json_lines
+from rankscope.tables.record_rows import read_records
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -52,6 +42,92 @@ of real runs have 0.2 to 0.4."""
 
 MOST_GROUPS = 40
 """No more values of a field are listed."""
+
+UNREADABLE = declare(
+    "RS220",
+    "unreadable-case",
+    "error",
+    unit="case",
+    advice="correct these cases; the others are checked without them",
+    meaning="""A case of a golden set cannot be read: it has no question, no field with the
+    documents it expects, or is no object.""",
+)
+
+ASKED_TWICE = declare(
+    "RS221",
+    "asked-twice",
+    "warning",
+    unit="question",
+    advice="keep one of them with all its documents, as the set counts the same question twice",
+    meaning="""Two questions of a golden set have the same words, whatever their case and
+    spacing, and are not known to be in different languages.""",
+)
+
+NO_TEXT = declare(
+    "RS222",
+    "question-without-text",
+    "error",
+    unit="question",
+    advice="write what is asked, or take the question out of the set",
+    meaning="""A question of a golden set has no text, so it cannot be asked.""",
+)
+
+MALFORMED_ID = declare(
+    "RS224",
+    "malformed-term-id",
+    "error",
+    unit="expected id",
+    advice="write ids as the ontology does, with its prefix and all leading zeros",
+    meaning="""An expected id is not written as ids of the ontology are: HP:1250 for HP:0001250.""",
+)
+
+UNKNOWN_TERM = declare(
+    "RS225",
+    "unknown-term",
+    "error",
+    unit="expected id",
+    advice="correct the ids, or give the release of the ontology that they are from",
+    meaning="""An expected id is not in the ontology, so no system that searches it can find it.""",
+)
+
+OBSOLETE_TERM = declare(
+    "RS226",
+    "obsolete-term",
+    "error",
+    unit="expected id",
+    advice="write the current ids",
+    meaning="""An expected id is that of an obsolete term, which systems no longer return; the
+    ontology may name what replaces it.""",
+)
+
+ALTERNATIVE_ID = declare(
+    "RS227",
+    "alternative-term-id",
+    "warning",
+    unit="expected id",
+    advice="write the term's own id, as exact matches compare ids as they are written",
+    meaning="""An expected id is another id of a current term, left from when terms were merged.""",
+)
+
+UNKNOWN_WORD = declare(
+    "RS228",
+    "unknown-word-in-case",
+    "error",
+    unit="case",
+    advice="use one of the words of the schema (rankscope cases schema), so that strata are what "
+    "they say",
+    meaning="""A case has a difficulty or category that the schema does not have.""",
+)
+
+DOUBTFUL_LANGUAGE = declare(
+    "RS229",
+    "doubtful-language",
+    "warning",
+    unit="case",
+    advice="name the language by its code, such as de, in the file's metadata or in the case",
+    meaning="""Some cases of a set have a language and others have none, or a language is not a code
+    or name that is known; languages are reported apart.""",
+)
 
 
 class CaseGroup(Part):
@@ -110,43 +186,48 @@ def validate_cases(
     source = os.fspath(path)
     if source == "-":
         raise InputError("a golden set is read twice; give the name of a file")
-    findings: list[Finding] = []
+    queries, qrels = Queries({}), None
     try:
         reference = Reference.read(qrels=path, columns=columns)
+        qrels, findings = reference.qrels, list(reference.findings)
         queries = read_queries(path, query=columns.query)
     except InvalidDataError as error:
-        return _refused(source, error.findings)
-    except InputError:
+        findings = list(error.findings)
+    except InputError:  # list all that cannot be read, and look at the others
         findings, cases = _read_one_by_one(path)
         if not findings:
             raise
-        if not cases:
-            return _refused(source, findings)
-        reference, queries = Reference.read(qrels=cases), Queries(cases)
-    qrels = reference.qrels
-    findings += reference.findings
-    if qrels is None:
-        return _refused(source, findings)
+        qrels, queries = Qrels(cases), Queries(cases)
     expected = [
         (query_id, doc_id)
-        for query_id in qrels.query_ids
-        for doc_id, grade in qrels[query_id].items()
+        for query_id in (() if qrels is None else qrels.query_ids)
+        for doc_id, grade in (() if qrels is None else qrels[query_id].items())
         if grade > 0
     ]
-    for part in (
-        _about_questions(queries, source),
-        _about_fields(queries, source),
-        _expected_everywhere(expected, len(qrels.query_ids), source),
-        _malformed(expected, source) if ontology is None else _terms(expected, ontology, source),
-        () if corpus is None else _outside(expected, passes_over_ids(corpus)(), source),
-    ):
-        findings += part
+    findings += _about_questions(queries, source)
+    findings += _about_fields(queries, source)
+    if ontology is None:
+        ill_formed = [
+            (query_id, term_id)
+            for query_id, term_id in expected
+            if term_id.upper().startswith("HP:") and not re.fullmatch(HPO_ID, term_id)
+        ]
+        problem = "not written as HP: and seven digits"
+        findings += _finding(MALFORMED_ID, "expected id", problem, ill_formed, source)
+    else:
+        findings += _about_terms(expected, ontology, source)
+    if corpus is not None:
+        missing = {doc_id: query_id for query_id, doc_id in expected}
+        for doc_id in passes_over_ids(corpus)():
+            missing.pop(doc_id, None)
+        rows = [(query_id, doc_id) for doc_id, query_id in missing.items()]
+        problem = "not in the corpus"
+        findings += _finding(gold_outside_corpus, "expected document", problem, rows, source)
     unable: tuple[NotApplicable, ...] = ()
     if corpus is None and ontology is None:
-        missing = gold_outside_corpus
-        reason = "no corpus was given"
-        unable = (NotApplicable(name=missing.name, reason=reason, code=missing.code),)
-    count = len(qrels.query_ids)
+        check, reason = gold_outside_corpus, "no corpus was given"
+        unable = (NotApplicable(name=check.name, reason=reason, code=check.code),)
+    count = 0 if qrels is None else len(qrels.query_ids)
     languages = {str(fields.get("language")) for fields in queries.metadata.values()}
     return CasesValidation(
         file=source,
@@ -162,45 +243,51 @@ def validate_cases(
     )
 
 
-def _refused(source: str, findings: Iterable[Finding]) -> CasesValidation:
-    return CasesValidation(
-        file=source,
-        ok=False,
-        questions=0,
-        expected=0,
-        visible=None,
-        findings=tuple(worst_first(findings)),
-    )
-
-
 def _read_one_by_one(path: PathLike) -> tuple[list[Finding], list[Any]]:
     """Read each case by itself: return what is wrong with some, by kind, and the others."""
-    source, is_json = os.fspath(path), suffix_of(path) == ".json"
-    placed: Iterable[tuple[int, Any]] = ()
-    if is_json:
-        data = read_json(read_bytes(path), source=source)
-        held = [data] if isinstance(data, list) else list(data.values())
-        lists = [value for value in held if isinstance(value, list)]
-        placed = enumerate(lists[0], start=1) if len(lists) == 1 else ()
-    elif suffix_of(path) in (".jsonl", ".ndjson"):
-        placed = read_json_lines(read_bytes(path).splitlines(), source=source)
+    source, unit = os.fspath(path), "item" if suffix_of(path) == ".json" else None
     problems: dict[str, list[Place]] = {}
-    cases = []
-    for number, case in placed:
+    cases, known = [], set[str]()
+    for number, case in _placed_cases(path, source):
         try:
-            Qrels([case])
+            if isinstance(case, InputError):
+                raise case
+            read = Qrels([case]).query_ids
             Queries([case])
+            for query_id in known.intersection(read):
+                raise InputError(f"query {shown(query_id)} was given before; give it another id")
         except InputError as error:
             problem = re.sub(r"^(qrels(, record \d+)?: )?((item|row) \d+: )?", "", str(error))
-            place = Place(f"{source}, item {number}") if is_json else Place(source, number)
+            place = Place(f"{source}, {unit} {number}") if unit else Place(source, number)
             problems.setdefault(problem, []).append(place)
         else:
             cases.append(case)
+            known.update(read)
     findings = [
         UNREADABLE.finding(problem, count=len(places), places=tuple(places[:PLACES_SHOWN]))
         for problem, places in problems.items()
     ]
     return findings, cases
+
+
+def _placed_cases(path: PathLike, source: str) -> Iterator[tuple[int, Any]]:
+    """Yield the cases of a file with their lines or numbers; what is no case as its error."""
+    if suffix_of(path) == ".json":
+        data = read_json(read_bytes(path), source=source)
+        held = [data] if isinstance(data, list) else list(data.values())
+        lists = [value for value in held if isinstance(value, list)]
+        yield from enumerate(lists[0], start=1) if len(lists) == 1 else ()
+    elif suffix_of(path) in (".jsonl", ".ndjson"):
+        for number, line in enumerate(read_bytes(path).splitlines(), start=1):
+            try:
+                yield from ((number, case) for _, case in read_json_lines([line], source=source))
+            except FormatError as error:
+                yield number, InputError(error.problem)
+    elif suffix_of(path) in (".csv", ".tsv"):
+        records = list(read_records(path, QUERIES))
+        blank: dict[str, object] = dict.fromkeys((n for each in records for n in each.fields), "")
+        if any(role_of(name) == "relevant" for name in blank):
+            yield from ((record.position, {**blank, **record.fields}) for record in records)
 
 
 def _visible(count: int) -> float | None:
@@ -216,101 +303,57 @@ def _groups(queries: Queries) -> Iterator[CaseGroup]:
             yield CaseGroup(field=field, value=value, cases=count, visible=_visible(count))
 
 
-def _found(
-    code: Code, sentence: str, source: str, rows: Sequence[tuple[str, ...]]
+def _finding(
+    code: Code, noun: str, problem: str, rows: Sequence[tuple[str, str]], source: str
 ) -> Iterator[Finding]:
-    """Yield a finding about cases and, where rows go on, what they expect; none without rows."""
+    """Yield a finding about queries, each with what is wrong of it; none without rows."""
     if rows:
-        places = tuple(Place(source, None, *row[:2]) for row in rows[:PLACES_SHOWN])
+        sentence = f"{counted(len(rows), noun)} {problem}, such as {shown(rows[0][1])}"
+        is_about_documents = noun.startswith("expected")
+        places = tuple(
+            Place(source, None, *(row if is_about_documents else row[:1]))
+            for row in rows[:PLACES_SHOWN]
+        )
         yield code.finding(sentence, count=len(rows), places=places)
-
-
-# --- questions -----------------------------------------------------------------------------------
 
 
 def _about_questions(queries: Queries, source: str) -> Iterator[Finding]:
     """Yield questions without words, and those with the words of an earlier one."""
     empty, twice, asked = [], [], set()
-    for query_id in queries:
-        words = " ".join(unicodedata.normalize("NFKC", queries[query_id]).casefold().split())
+    for query_id, text in queries.items():
+        words = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
         question = words, str(queries.metadata[query_id].get("language"))
         if not words:
-            empty.append((query_id,))
+            empty.append((query_id, query_id))
         elif question in asked:
-            twice.append((query_id,))
+            twice.append((query_id, " ".join(text.split())))
         asked.add(question)
-    yield from _found(NO_TEXT, f"{counted(len(empty), 'question')} without text", source, empty)
-    first = f"such as {shown(' '.join(queries[twice[0][0]].split()))}" if twice else ""
-    sentence = (
-        f"{counted(len(twice), 'question')} with the words of an earlier one, such as {first}"
-    )
-    yield from _found(ASKED_TWICE, sentence, source, twice)
+    yield from _finding(NO_TEXT, "question", "without text", empty, source)
+    yield from _finding(ASKED_TWICE, "question", "with the words of an earlier one", twice, source)
 
 
 def _about_fields(queries: Queries, source: str) -> Iterator[Finding]:
     """Yield words that the schema does not have, and languages that are not known."""
+    fields = queries.metadata
     for field, words in ENUMERATIONS.items():
-        given = {query_id: fields.get(field) for query_id, fields in queries.metadata.items()}
-        wrong = [(name,) for name, word in given.items() if word not in (None, *words)]
-        example = shown(given[wrong[0][0]]) if wrong else ""
-        sentence = f"{counted(len(wrong), 'case')} with the {field} {example}; the schema has "
-        yield from _found(UNKNOWN_WORD, sentence + ", ".join(words), source, wrong)
-    spoken = {query_id: fields.get("language") for query_id, fields in queries.metadata.items()}
-    silent = [(name,) for name, language in spoken.items() if language is None]
-    if len(silent) < len(spoken):
-        known = len(spoken) - len(silent)
-        sentence = f"{counted(len(silent), 'case')} without a language, beside {known:,} with one"
-        yield from _found(DOUBTFUL_LANGUAGE, sentence, source, silent)
-    odd = [
-        (name,)
+        given = {query_id: fields[query_id].get(field) for query_id in queries}
+        wrong = [(name, str(word)) for name, word in given.items() if word not in (None, *words)]
+        problem = f"whose {field} is none of {', '.join(words)}"
+        yield from _finding(UNKNOWN_WORD, "case", problem, wrong, source)
+    spoken = {query_id: fields[query_id].get("language") for query_id in queries}
+    doubtful = [
+        (name, str(language))
         for name, language in spoken.items()
-        if language is not None and not re.fullmatch(r"[a-z]{2,3}", str(language))
+        if not re.fullmatch(r"[a-z]{2,3}", str(language or ""))
     ]
-    example = shown(spoken[odd[0][0]]) if odd else ""
-    sentence = (
-        f"{counted(len(odd), 'case')} in the language {example}, which is neither a code nor "
-    )
-    yield from _found(DOUBTFUL_LANGUAGE, f"{sentence}a name that is known", source, odd)
+    if any(spoken.values()):
+        problem = "without the code of a language"
+        yield from _finding(DOUBTFUL_LANGUAGE, "case", problem, doubtful, source)
 
 
-# --- what is expected ----------------------------------------------------------------------------
-
-_Expected = Sequence[tuple[str, str]]
-"""Query ids, each with the id of a document or term it expects."""
-
-
-def _expected_everywhere(expected: _Expected, questions: int, source: str) -> Iterator[Finding]:
-    for doc_id, count in Counter(doc_id for _, doc_id in expected).most_common(1):
-        if count >= 10 and 2 * count >= questions:
-            yield SAME_DOCUMENT.finding(
-                f"{shown(doc_id)} is expected by {count:,} of {counted(questions, 'question')}",
-                places=(Place(source, doc_id=doc_id),),
-            )
-
-
-def _outside(expected: _Expected, corpus_ids: Iterable[str], source: str) -> Iterator[Finding]:
-    missing = {doc_id: query_id for query_id, doc_id in expected}
-    for doc_id in corpus_ids:
-        missing.pop(doc_id, None)
-    rows = [(query_id, doc_id) for doc_id, query_id in missing.items()]
-    example = shown(rows[0][1]) if rows else ""
-    sentence = f"{counted(len(rows), 'expected document')} not in the corpus, such as {example}"
-    yield from _found(gold_outside_corpus, sentence, source, rows)
-
-
-def _malformed(expected: _Expected, source: str) -> Iterator[Finding]:
-    """Yield ids of HPO that are not written as such, where no ontology is there to look them up."""
-    rows = [
-        (query_id, term_id)
-        for query_id, term_id in expected
-        if term_id.upper().startswith("HP:") and not re.fullmatch(HPO_ID, term_id)
-    ]
-    example = shown(rows[0][1]) if rows else ""
-    sentence = f"{counted(len(rows), 'expected id')} not written as HP: and seven digits, such as "
-    yield from _found(MALFORMED_ID, sentence + example, source, rows)
-
-
-def _terms(expected: _Expected, ontology: Ontology, source: str) -> Iterator[Finding]:
+def _about_terms(
+    expected: Sequence[tuple[str, str]], ontology: Ontology, source: str
+) -> Iterator[Finding]:
     """Yield what is wrong with expected ids, looked up in an ontology."""
     problems = {
         MALFORMED_ID: f"not written as ids of {ontology.source} are",
@@ -329,7 +372,9 @@ def _terms(expected: _Expected, ontology: Ontology, source: str) -> Iterator[Fin
         verb = "is" if len(rows[code]) == 1 else "are"
         sentence = f"{counted(len(rows[code]), 'expected id')} {verb} {problem}: "
         sentence += f"{'; '.join(texts[:PLACES_SHOWN])}{more}"
-        yield from _found(code, sentence, source, list(rows[code]))
+        if rows[code]:
+            places = tuple(Place(source, None, *row) for row in list(rows[code])[:PLACES_SHOWN])
+            yield code.finding(sentence, count=len(rows[code]), places=places)
 
 
 def _wrong_with(term_id: str, ontology: Ontology) -> tuple[Code, str] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,48 +27,21 @@ from rankscope.part import Part
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport, SystemRecord
 from rankscope.scoring.score_files import recorded_scores
-from rankscope.scoring.scores import RunScores
-from rankscope.statistics.intervals import Interval
+from rankscope.scoring.scored_runs import RunScores
+from rankscope.statistics.comparison import family_tests
 from rankscope.statistics.noise import RunNoise
-from rankscope.statistics.paired_differences import Differences
+from rankscope.statistics.pairing import paired
 from rankscope.statistics.settings import Settings
-from rankscope.statistics.sides import paired
-from rankscope.statistics.system_pairs import Verdict
-from rankscope.statistics.tests import corrected
+from rankscope.statistics.system_pairs import Pair
 from rankscope.tables.frames import recorded_frame
 
 if TYPE_CHECKING:
-    from rankscope.scoring.scores import Scores
+    from rankscope.scoring.scored_runs import Scores
     from rankscope.statistics.matrix import Matrix
     from rankscope.statistics.noise import Noises
 
 SAME_MEAN = 1e-9
 """Means that differ by more, or by more than this share, are not the same."""
-
-
-class SystemChange(Part):
-    """One system's measure, before and after."""
-
-    system: str
-    """The system."""
-    measure: str
-    """The measure."""
-    before: float
-    """Its mean in the first experiment."""
-    after: float
-    """Its mean in the second."""
-    difference: float
-    """Mean of after minus before, query by query."""
-    interval: Interval
-    """Of the difference."""
-    p: float
-    """Of the test, before correction."""
-    p_corrected: float
-    """Corrected over all systems and measures."""
-    higher_is_better: bool
-    """Whether more is better."""
-    verdict: Verdict
-    """better, worse, or can't tell."""
 
 
 class ExperimentComparison(Part, Shown):
@@ -78,7 +52,7 @@ class ExperimentComparison(Part, Shown):
     after: str
     """The second experiment's id."""
     queries: int
-    """Queries compared; the most, where systems differ in that."""
+    """Queries compared."""
     correction: Literal["holm"] = "holm"
     """How p-values are corrected over all systems and measures."""
     differs: tuple[str, ...]
@@ -87,8 +61,8 @@ class ExperimentComparison(Part, Shown):
     """Systems of the first experiment only."""
     only_after: tuple[str, ...]
     """Systems of the second experiment only."""
-    changes: tuple[SystemChange, ...]
-    """By system and measure."""
+    changes: tuple[Pair, ...]
+    """By system and measure: the second experiment's system beside the first's (base)."""
 
 
 def compare_experiments(
@@ -122,60 +96,50 @@ def compare_experiments(
     sides = _recorded(before, old), _recorded(after, new)
     asked = parse_measures(list(measures) or _shared_measures(old, new))
     chosen = list(systems) or shared
-    matrices = {name: paired(sides, asked, (name, name)) for name in chosen}
-    size = sum(len(matrix.scales) for matrix in matrices.values())
-    tested = {
-        name: Differences.of(
-            matrix, [(0, 1)], settings, family=size, noises=_noises(name, matrix, (old, new))
-        )
-        for name, matrix in matrices.items()
-    }
-    p_values = [p for rows in tested.values() for p in rows.p.tolist()]
-    adjusted = corrected(p_values, settings.correction).tolist()
-    left, changes = iter(adjusted), []
-    for name, matrix in matrices.items():
-        rows = tested[name]
-        p_of_rows = [next(left) for _ in matrix.scales]
-        intervals = rows.intervals(p_of_rows, settings.alpha)
-        for row, (scale, p_corrected) in enumerate(zip(matrix.scales, p_of_rows, strict=True)):
-            difference = float(rows.mean[row])
-            changes.append(
-                SystemChange(
-                    system=name,
-                    measure=scale.name,
-                    before=matrix.mean(row, 0),
-                    after=matrix.mean(row, 1),
-                    difference=difference,
-                    interval=intervals[row],
-                    p=float(rows.p[row]),
-                    p_corrected=p_corrected,
-                    higher_is_better=scale.higher_is_better,
-                    verdict=scale.verdict(difference, p_corrected, settings.alpha),
-                )
-            )
+    matrix = _side_by_side([paired(sides, asked, (name, name)) for name in chosen], chosen)
+    tested = family_tests(
+        matrix,
+        [(2 * place, 2 * place + 1) for place in range(len(chosen))],
+        settings,
+        noises=_noises(chosen, matrix, (old, new)),
+    )
+    of_one = [np.arange(place, len(tested.rows), len(chosen)) for place in range(len(chosen))]
     return ExperimentComparison(
         before=old.experiment,
         after=new.experiment,
-        queries=max(len(matrix.query_ids) for matrix in matrices.values()),
+        queries=len(matrix.query_ids),
         differs=(*_what_differs(old_manifest, new_manifest), *_broken(old, new)),
         only_before=tuple(name for name in names[0] if name not in names[1]),
         only_after=tuple(name for name in names[1] if name not in names[0]),
-        changes=tuple(changes),
+        changes=tuple(pair for rows in of_one for pair in tested.make(rows)),
     )
 
 
-def _noises(name: str, matrix: Matrix, reports: Sequence[BenchmarkReport]) -> Noises:
-    """Return how far a system moves by itself, where an experiment asked it more than once."""
+def _side_by_side(matrices: Sequence[Matrix], names: Sequence[str]) -> Matrix:
+    """Put the matrices of all systems, before and after, into one, which is tested as a family."""
+    first = matrices[0]
+    for name, matrix in zip(names, matrices, strict=True):
+        if matrix.query_ids != first.query_ids:
+            raise InputError(
+                f"not comparable together: {names[0]} and {name} have values for different "
+                "queries; name one of them with --system"
+            )
+    values = np.concatenate([matrix.values for matrix in matrices], axis=1)
+    return replace(first, systems=tuple(name for name in names for _ in range(2)), values=values)
+
+
+def _noises(names: Sequence[str], matrix: Matrix, reports: Sequence[BenchmarkReport]) -> Noises:
+    """Return how far systems move by themselves, where an experiment asked them more than once."""
+    places = {scale.name: place for place, scale in enumerate(matrix.scales)}
     noises: dict[tuple[int, int], list[tuple[RunNoise, float]]] = {}
     for report in reports:
         again = repeats.of(report.analyses)
-        rows = () if again is None else again.systems
-        measures = [measure for row in rows if row.system == name for measure in row.measures]
-        for place, scale in enumerate(matrix.scales):
-            for measure in measures:
-                if measure.measure == scale.name and measure.deviation > 0:
+        for row in () if again is None else again.systems:
+            for measure in row.measures if row.system in names else ():
+                if measure.measure in places and measure.deviation > 0:
                     noise = RunNoise(run_means=measure.means, deviation=measure.deviation)
-                    noises.setdefault((place, 0), []).append((noise, 1.0))
+                    pair = places[measure.measure], names.index(row.system)
+                    noises.setdefault(pair, []).append((noise, 1.0))
     return noises
 
 
@@ -213,15 +177,11 @@ def _recorded(folder: Path, report: BenchmarkReport) -> Scores:
 
 
 def read_values(system: SystemRecord, folder: Path) -> RunScores:
-    """Read a system's values by query from a Parquet file: query_id, measure, value.
-
-    The file must be the one that the report lists, byte for byte, and give the means in it.
-    """
-    name = shown(Path(system.per_query.path).name)
-    means = {value.measure: value.value for value in system.measures}
+    """Read a system's values by query, which must be those that the report lists and averages."""
+    file, means = system.per_query, {value.measure: value.value for value in system.measures}
+    name, source = shown(Path(file.path).name), str(folder)
     try:
-        path = inside(folder, system.per_query.path)
-        frame = recorded_frame(path, system.per_query.sha256, source=str(folder))
+        frame = recorded_frame(inside(folder, file.path), file.sha256, source=source)
         long = frame.select("query_id", "measure", "value")
         wide = long.pivot(on="measure", index="query_id", values="value", maintain_order=True)
         query_ids = tuple(wide["query_id"].cast(pl.String))
@@ -230,14 +190,14 @@ def read_values(system: SystemRecord, folder: Path) -> RunScores:
         text = error.strerror if isinstance(error, OSError) else getattr(error, "problem", "")
         reason = (text or str(error)).partition("\n")[0]
         problem = f"its values by query cannot be read from {name} ({reason})"
-        raise FormatError(problem, source=str(folder)) from None
+        raise FormatError(problem, source=source) from None
     for (measure, mean), row in zip(means.items(), rows, strict=True):
         averaged = aggregate(Measure.parse(measure), row[~np.isnan(row)])
         if not math.isclose(mean, averaged, rel_tol=SAME_MEAN, abs_tol=SAME_MEAN):
             raise FormatError(
                 f"{name}: the recorded mean of {measure} is {mean:.6g}, but its values "
                 f"by query give {averaged:.6g}: the file was changed; run the benchmark again",
-                source=str(folder),
+                source=source,
             )
     assert system.accounting is not None
     counts = system.accounting.model_dump()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rankscope.benchmark.prepare import Benchmark
 from rankscope.benchmark.steps import Steps
-from rankscope.findings import Finding
+from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import empty, no_document_in_common, no_query_in_common
 from rankscope.runs.table import Run
 from rankscope.runs.validation import Reference, Validation
@@ -37,11 +37,16 @@ def reference_of(benchmark: Benchmark) -> Reference:
     return replace(known, qrels=collection.judgments.table)
 
 
-def fault_of(validation: Validation) -> Finding | None:
-    """Return why a run cannot be scored; None if it can."""
-    faults = (
-        finding
-        for finding in validation.findings
-        if finding.severity == "error" and finding.code in BROKEN
-    )
-    return next(faults, None)
+def broken_by(
+    checks: Mapping[str, Validation], fetched: Mapping[str, Sequence[Fetched]]
+) -> dict[str, str]:
+    """Return by system why its run cannot be scored, for those of which that is so."""
+    broken: dict[str, str] = {}
+    for name, validation in checks.items():
+        for finding in validation.findings:
+            if finding.severity == "error" and finding.code in BROKEN:
+                broken.setdefault(name, finding.message)
+        first = fetched[name][0]
+        if name in broken and not first.run.query_ids and first.failures:
+            broken[name] = f"no query was answered ({next(iter(first.failures.values()))})"
+    return broken

@@ -8,83 +8,87 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from rankscope.benchmark.codes import WITHOUT_TEXT
 from rankscope.benchmark.collection_files import (
     CROSS_VALIDATION,
     CollectionFiles,
-    chunking_of,
-    files_of,
+    beside,
+    find_files,
 )
 from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
 from rankscope.benchmark.config.loading import LoadedConfig
-from rankscope.benchmark.term_corpus import Unit, documents_of
-from rankscope.collection.corpus import Corpus, read_corpus
+from rankscope.collection.corpus import Corpus, Document, read_corpus
 from rankscope.collection.decisions import Decisions, as_decisions
 from rankscope.collection.qrels import Qrels, as_qrels
 from rankscope.collection.queries import Queries, read_queries
 from rankscope.collection.ratings import Ratings, as_ratings
 from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import check_regular, read_bytes
-from rankscope.findings import PLACES_SHOWN, Finding, Place
+from rankscope.findings import PLACES_SHOWN, Finding, Place, declare
 from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.records.report import CollectionInfo, OntologyInfo
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
-from rankscope.runs.collapsing import Chunking
+from rankscope.runs.collapsing import Chunking, names_table
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
 from rankscope.tables.cases import is_unanswered, language_code
 from rankscope.tables.collection_folder import parts_of
 
+WITHOUT_TEXT = declare(
+    "RS703",
+    "judged-queries-without-text",
+    "warning",
+    unit="query",
+    advice="no system has them, so they count as 0 or are left out, as the profile says; add them "
+    "to the queries, or leave them out of the judgments",
+    meaning="""A query is judged and its text is not known, so it cannot be asked and counts as 0
+    for every system.""",
+)
 
+
+@dataclass(frozen=True, eq=False)
 class Documents:
     """What is searched: a file that is read, or an ontology's terms, when first needed."""
 
-    def __init__(
-        self,
-        path: Path | None = None,
-        *,
-        doc: str | None = None,
-        ontology: Ontology | None = None,
-        unit: Unit = "terms",
-    ) -> None:
-        self._path, self._doc = path, doc
-        self._ontology, self._unit = ontology, unit
-        self._corpus: Corpus | None = None
-        self._reading = Lock()  # several threads may need it at the same time
+    source: Path | Ontology
+    doc: str | None = None
+    """The column of the document's id, where it goes by no known name."""
 
-    @property
+    @cached_property
     def corpus(self) -> Corpus:
         """The documents."""
-        with self._reading:
-            if self._corpus is None and self._path is not None:
-                self._corpus = read_corpus(self._path, doc=self._doc)
-            elif self._corpus is None:
-                assert self._ontology is not None
-                self._corpus = Corpus(documents_of(self._ontology, self._unit))
-            return self._corpus
+        if isinstance(self.source, Path):
+            return read_corpus(self.source, doc=self.doc)
+        return Corpus(_terms(self.source))
 
     @cached_property
     def sha256(self) -> str:
         """What decides the documents: the bytes of the file, or the ontology."""
-        if self._path is None:
-            assert self._ontology is not None
-            return fingerprint("terms 1", self._unit, self._ontology.sha256)
+        if not isinstance(self.source, Path):
+            return fingerprint("terms 1", self.source.sha256)
         parts = []
-        for part in map(Path, parts_of(self._path)):
+        for part in map(Path, parts_of(self.source)):
             check_regular(part)
             with part.open("rb") as stream:
                 parts.append(hashlib.file_digest(stream, "sha256").hexdigest())
-        return parts[0] if len(parts) == 1 and self._doc is None else fingerprint(parts, self._doc)
+        return parts[0] if len(parts) == 1 and self.doc is None else fingerprint(parts, self.doc)
+
+
+def _terms(ontology: Ontology) -> Iterator[Document]:
+    """Yield a document for each term: its label is the title, the rest the text."""
+    for term in ontology.terms:
+        synonyms = [synonym.text for synonym in term.synonyms]
+        text = "\n".join(filter(None, ["; ".join(synonyms), term.definition]))
+        names = {"label": term.label, "synonyms": synonyms, "definition": term.definition}
+        yield Document(term.term_id, {"title": term.label, "text": text, **names})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,27 +135,28 @@ class Collection:
         return self.corpus[doc_id].body or None
 
 
-def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True) -> Collection:
-    """Read queries and judgments; with ``may_read`` false, no data set is downloaded for a corpus.
+def load_collection(loaded: LoadedConfig, cache: Path) -> Collection:
+    """Read queries and judgments, and find the documents.
 
     Raises:
         InputError: something is missing or broken.
     """
-    config = loaded.config.collection
-    files = files_of(loaded, cache, may_read=may_read)
-    ontology = _ontology(files, config, loaded.folder)
-    unit: Unit = config.documents or "terms"
+    config, folder = loaded.config.collection, loaded.folder
+    files = find_files(config, folder, loaded.config.training, cache=cache)
+    named = ("ontology", "annotations", "decisions", "ratings")
+    extra = {key: beside(folder, getattr(config, key), key) for key in named}
+    ontology = _ontology(extra["ontology"], extra["annotations"], config, folder)
     documents = None
     if files.corpus is not None:
-        documents = Documents(files.corpus, doc=config.columns.doc)
+        documents = Documents(files.corpus, config.columns.doc)
     elif ontology is not None and config.cases is not None:
-        documents = Documents(ontology=ontology, unit=unit)
-    columns = config.columns.columns
-    everything = queries_of(questions_in(files, config))
-    qrels = as_qrels(files.qrels, columns, config.labels)
-    train_qrels = None
-    if files.train_qrels is not None:
-        train_qrels = as_qrels(files.train_qrels, columns, config.labels)
+        documents = Documents(ontology)
+    everything = queries_of(_questions(files, config))
+    qrels, learnt = (
+        None if place is None else as_qrels(place, config.columns.columns, config.labels)
+        for place in (files.qrels, files.train_qrels)
+    )
+    assert qrels is not None
     if config.language is not None:
         everything, qrels = _in_language(everything, qrels, config.language, files.source)
     unanswered = _unanswered(everything, qrels, config, files.source)
@@ -162,13 +167,16 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
             f"{files.source}: none of its queries is judged in {files.qrels}; check that both use "
             "the same query ids"
         )
-    chunking = chunking_of(config, loaded.folder)
-    training = _training(loaded.config.training, train_qrels, everything, qrels)
+    chunking = _chunking(config, folder)
+    training = _training(loaded.config.training, learnt, everything, qrels)
     judgments = Judgments(qrels, remember=True, no_answer=unanswered)
     judgments.ontology = ontology
     judgments.may_mix_languages = config.languages == "together"
     if not judgments.query_ids:
         raise InputError(f"{files.source}: every question has no answer; give judgments")
+    train_qrels = files.train_qrels
+    trained = CROSS_VALIDATION if train_qrels is None else train_qrels.name.split(".")[0]
+    decisions, ratings = extra["decisions"], extra["ratings"]
     info = CollectionInfo(
         name=files.name,
         split=files.split,
@@ -178,14 +186,13 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         corpus_sha256=None if documents is None else documents.sha256,
         queries_sha256=hash_of_queries(asked),
         qrels_sha256=judgments.fingerprint,
-        training=None if training is None else _name_of(files.train_qrels),
+        training=None if training is None else trained,
         no_answer=tuple(query.query_id for query in asked if query.query_id in judgments.no_answer),
         chunks_sha256=None if chunking is None else fingerprint(*chunking.identity),
-        decisions_sha256=_hash_of_file(files.decisions),
-        ratings_sha256=_hash_of_file(files.ratings),
+        decisions_sha256=_hash_of_file(decisions),
+        ratings_sha256=_hash_of_file(ratings),
         ontology=None if ontology is None else _about_ontology(ontology),
         language=config.language,
-        documents_are=unit if documents is not None and files.corpus is None else None,
     )
     return Collection(
         documents,
@@ -195,13 +202,12 @@ def load_collection(loaded: LoadedConfig, cache: Path, *, may_read: bool = True)
         info,
         _findings(asked, qrels, files.source),
         chunking,
-        decisions=None if files.decisions is None else as_decisions(files.decisions),
-        ratings=None if files.ratings is None else as_ratings(files.ratings),
+        decisions=None if decisions is None else as_decisions(decisions),
+        ratings=None if ratings is None else as_ratings(ratings),
     )
 
 
-def questions_in(files: CollectionFiles, config: CollectionConfig) -> Queries:
-    """Read the questions of a collection."""
+def _questions(files: CollectionFiles, config: CollectionConfig) -> Queries:
     if isinstance(files.queries, Path):
         return read_queries(files.queries, query=config.columns.query)
     return Queries(files.queries)
@@ -222,15 +228,16 @@ def _unanswered(
     return [*qrels.no_answer, *marked]
 
 
-def _ontology(files: CollectionFiles, config: CollectionConfig, folder: Path) -> Ontology | None:
+def _ontology(
+    place: Path | None, annotations: Path | None, config: CollectionConfig, folder: Path
+) -> Ontology | None:
     """Read the ontology that documents are terms of, if there is one.
 
     Records name it as the config does, without the folders of this machine.
     """
-    place = files.ontology
     if place is None:
         return None
-    ontology = read_ontology(place, relations=config.relations or (), annotations=files.annotations)
+    ontology = read_ontology(place, relations=config.relations or (), annotations=annotations)
     name = str(place.relative_to(folder)) if place.is_relative_to(folder) else place.name
     return replace(ontology, source=name)
 
@@ -240,19 +247,13 @@ def _about_ontology(ontology: Ontology) -> OntologyInfo:
     return OntologyInfo(terms=len(ontology), **{name: getattr(ontology, name) for name in same})
 
 
-def _in_language(
-    queries: list[Query], qrels: Qrels, language: str, source: str
-) -> tuple[list[Query], Qrels]:
-    """Return the questions of one language, and their judgments."""
-    wanted = language_code(language)
-    asked = [query for query in queries if query.metadata.get("language") == wanted]
-    if not asked:
-        known = dict.fromkeys(str(query.metadata.get("language")) for query in queries)
-        raise InputError(
-            f"{source}: no case has the language {shown(language)}; there are: {', '.join(known)}"
-        )
-    ids = {query.query_id for query in asked}
-    return asked, qrels.without([query_id for query_id in qrels.query_ids if query_id not in ids])
+def _chunking(config: CollectionConfig, folder: Path) -> Chunking | None:
+    """Read how chunks become documents; the path of a table starts in ``folder``."""
+    if config.doc_id_from is None:
+        return None
+    table = folder / config.doc_id_from
+    rule: Any = table if names_table(str(table)) else config.doc_id_from
+    return replace(Chunking.of(rule), rule=config.doc_id_from)
 
 
 def _findings(asked: Iterable[Query], qrels: Qrels, source: str) -> tuple[Finding, ...]:
@@ -272,11 +273,6 @@ def _findings(asked: Iterable[Query], qrels: Qrels, source: str) -> tuple[Findin
     return (WITHOUT_TEXT.finding(message, count=len(missing), places=places), *findings)
 
 
-def hash_of_queries(queries: Iterable[Query]) -> str:
-    """Return a hash of ids, texts and metadata."""
-    return _hash([query.query_id, query.text, dict(query.metadata)] for query in queries)
-
-
 def _training(
     wanted: TrainingConfig, judgments: Qrels | None, queries: list[Query], qrels: Qrels
 ) -> Training | None:
@@ -293,18 +289,66 @@ def _training(
         return None
 
 
-def _name_of(training_file: Path | None) -> str:
-    return CROSS_VALIDATION if training_file is None else training_file.name.split(".")[0]
-
-
 def _hash_of_file(path: Path | None) -> str | None:
     return None if path is None else hashlib.sha256(read_bytes(path)).hexdigest()
 
 
-def _hash(rows: Iterable[list[Any]]) -> str:
-    """Hash plain data, a line for each row."""
+def hash_of_queries(queries: Iterable[Query]) -> str:
+    """Return a hash of ids, texts and metadata."""
     running = hashlib.sha256()
-    for row in rows:
+    for query in queries:
+        row = [query.query_id, query.text, dict(query.metadata)]
         text = json.dumps(row, sort_keys=True, ensure_ascii=False, default=str)
         running.update(text.encode("utf-8", "surrogatepass") + b"\n")
     return running.hexdigest()
+
+
+# --- languages -----------------------------------------------------------------------------------
+
+
+def questions_of_cases(loaded: LoadedConfig) -> tuple[Queries, str]:
+    """Return the questions of cases, and what messages call them."""
+    config = loaded.config.collection
+    files = find_files(config, loaded.folder, loaded.config.training)
+    return _questions(files, config), files.source
+
+
+def languages_to_run(loaded: LoadedConfig) -> list[str]:
+    """Return the languages of the cases, if there are several to be kept apart."""
+    config = loaded.config.collection
+    if config.cases is None or config.language is not None or config.languages == "together":
+        return []
+    queries, source = questions_of_cases(loaded)
+    languages = [fields.get("language") for fields in queries.metadata.values()]
+    codes = list(dict.fromkeys(str(code) for code in languages if code is not None))
+    if len(codes) > 1 and None in languages:
+        raise InputError(
+            f"{source}: {counted(languages.count(None), 'case')} without a language beside "
+            f"cases in {', '.join(codes)}; name the language of all of them"
+        )
+    return codes if len(codes) > 1 else []
+
+
+def refuse_languages(loaded: LoadedConfig, remedy: str) -> None:
+    """Refuse cases in several languages, of which one run or mean would be made."""
+    codes = languages_to_run(loaded)
+    if codes:
+        raise InputError(
+            f"the cases are in {len(codes)} languages ({', '.join(codes)}); name one of them "
+            f"(collection.language={codes[0]}), or {remedy}"
+        )
+
+
+def _in_language(
+    queries: list[Query], qrels: Qrels, language: str, source: str
+) -> tuple[list[Query], Qrels]:
+    """Return the questions of one language, and their judgments."""
+    wanted = language_code(language)
+    asked = [query for query in queries if query.metadata.get("language") == wanted]
+    if not asked:
+        known = dict.fromkeys(str(query.metadata.get("language")) for query in queries)
+        raise InputError(
+            f"{source}: no case has the language {shown(language)}; there are: {', '.join(known)}"
+        )
+    ids = {query.query_id for query in asked}
+    return asked, qrels.without([query_id for query_id in qrels.query_ids if query_id not in ids])

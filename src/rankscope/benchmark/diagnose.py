@@ -19,7 +19,7 @@ from rankscope.findings import NotApplicable
 from rankscope.retrieval.engines.compared_exactly import Compared, approximate, exactness
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.lexical.plain_search import PlainSearch
-from rankscope.scoring.scores import Scores
+from rankscope.scoring.scored_runs import Scores
 
 Answer = Analysed | NotApplicable
 """What an analysis says."""

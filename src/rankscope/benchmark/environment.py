@@ -1,18 +1,12 @@
-"""Where and when a benchmark runs: the machine, the repository of its config, the time."""
+"""Where and when a benchmark runs: the machine, and the time."""
 
 from __future__ import annotations
 
 import os
 import platform
-import re
 from datetime import UTC, datetime
-from pathlib import Path
 
-from rankscope.records.manifest import GitState, Machine
-
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_LARGEST = 1 << 24
-"""No file of a repository that is read here is larger: 16 MiB of packed references."""
+from rankscope.records.manifest import Machine
 
 
 def now() -> str:
@@ -40,45 +34,3 @@ def machine() -> Machine:
         cores=cores(),
         memory=memory,
     )
-
-
-def git_state(folder: Path) -> GitState | None:
-    """Return what is checked out in the folder's repository; None if it is in none.
-
-    Read from the repository's files. Git is not run: the settings of a repository can name programs
-    that git then starts, and the folder may come from anywhere.
-    """
-    place = folder.resolve()
-    git = next(
-        (each / ".git" for each in (place, *place.parents) if (each / ".git").exists()), None
-    )
-    if git is None:
-        return None
-    if git.is_file():  # of a linked worktree or a submodule: "gitdir: PATH"
-        git = git.parent / _text(git).removeprefix("gitdir:").strip()
-    name = _text(git / "HEAD")
-    if name.startswith("ref:"):
-        name = _reference(git, name.removeprefix("ref:").strip())
-    return GitState(commit=name) if _COMMIT.fullmatch(name) else None
-
-
-def _reference(git: Path, name: str) -> str:
-    """Return what a reference holds, in a file of its own or packed with others; '' if nothing."""
-    if ".." in name.split("/") or name.startswith("/"):
-        return ""
-    for home in (git, git / (_text(git / "commondir") or ".")):
-        packed = (line.split() for line in _text(home / "packed-refs").splitlines())
-        commit = next((words[0] for words in packed if words[1:] == [name]), "")
-        if loose := _text(home / name) or commit:
-            return loose
-    return ""
-
-
-def _text(path: Path) -> str:
-    """Return what a small regular file holds; '' if it is none."""
-    try:
-        if path.is_file() and path.stat().st_size < _LARGEST:
-            return path.read_text("utf-8", "replace").strip()
-    except (OSError, ValueError):
-        pass
-    return ""

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rankscope.benchmark.check import fault_of
-from rankscope.benchmark.codes import FELL_BACK, QUERIES_FAILED, SYSTEM_NOTE
 from rankscope.benchmark.diagnose import Answer
 from rankscope.benchmark.folder import report_file, results_file, run_file, values_file
 from rankscope.benchmark.prepare import Benchmark
@@ -17,11 +15,12 @@ from rankscope.collection.qrels_checks import GRADES_TOO_LOW
 from rankscope.diagnosis.analysis import Analysed, all_analyses
 from rankscope.diagnosis.summary import summarise
 from rankscope.errors import counted
-from rankscope.findings import Finding, worst_first
+from rankscope.findings import Finding, declare, worst_first
 from rankscope.measures.language import Measure
 from rankscope.part import FileRef
-from rankscope.records.figure_kpis import figure_kpis
-from rankscope.records.manifest import ExperimentManifest, GitState, Machine, RunRef
+from rankscope.records.experiment_files import QUERIES
+from rankscope.records.kpis import figure_kpis, status_of
+from rankscope.records.manifest import ExperimentManifest, Machine, RunRef
 from rankscope.records.origin import EngineFacts, ModelUsage
 from rankscope.records.report import (
     Analyses,
@@ -31,15 +30,13 @@ from rankscope.records.report import (
     MeasureInfo,
     MeasureValue,
     RunInfo,
+    ScoredSystem,
     SystemRecord,
-    status_of,
 )
-from rankscope.records.table_names import QUERIES
 from rankscope.reports.verdict import silence, verdict
 from rankscope.retrieval.fetch import Fetched
 from rankscope.runs.checks import gold_outside_corpus
-from rankscope.runs.validation import Validation
-from rankscope.scoring.scores import Scores
+from rankscope.scoring.scored_runs import Scores
 from rankscope.statistics.comparison import Comparison
 
 TOP = 20
@@ -47,6 +44,36 @@ TOP = 20
 
 _OF_COLLECTION = frozenset({gold_outside_corpus.code, GRADES_TOO_LOW.code})
 """Findings that each run repeats and that are about the collection and the measures."""
+
+QUERIES_FAILED = declare(
+    "RS704",
+    "queries-failed",
+    "error",
+    unit="query",
+    advice="run the benchmark again, and only they are asked; until then they are not in the run "
+    "and count as 0, unless the profile leaves them out",
+    meaning="A system could not answer a query; it is not in the run and counts as 0.",
+)
+
+SYSTEM_NOTE = declare(
+    "RS706",
+    "system-note",
+    "warning",
+    unit="case",
+    advice="see whether this is meant before you act on the system's numbers",
+    meaning="""A system has something to say about its answers: documents that it cannot find,
+    scores that rise down the lists as distances do, documents that an answer holds twice.""",
+)
+
+FELL_BACK = declare(
+    "RS707",
+    "model-fell-back",
+    "warning",
+    unit="question",
+    advice="look at the answers and the prompt, or take another model; --fresh asks again",
+    meaning="""A language model gave no usable answer to some questions, and something else was
+    taken: the incoming order, or the plain query. There, the system is the one below it.""",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +83,10 @@ class Outcome:
     benchmark: Benchmark
     fetched: Mapping[str, Sequence[Fetched]]
     """By system: what it answered, each time it was asked."""
-    checks: Mapping[str, Validation]
+    broken: Mapping[str, str]
+    """By system: why it could not be scored, for those of which that is so."""
+    findings: Mapping[str, list[Finding]]
+    """By system: what is to be said of its run."""
     scores: Scores
     comparison: Comparison | None
     answers: Mapping[str, Answer]
@@ -70,32 +100,42 @@ def reports_of(
 ) -> tuple[BenchmarkReport, dict[str, EvaluationReport]]:
     """Return the report of all systems, and that of each; ``file`` describes a file."""
     benchmark, scores = outcome.benchmark, outcome.scores
-    config = benchmark.loaded.config
-    values = measure_values(benchmark, scores, outcome.comparison)
-    findings = {name: _run_findings(outcome, name) for name in benchmark.systems}
+    config, info = benchmark.loaded.config, benchmark.collection.info
+    common: dict[str, Any] = {
+        "experiment": benchmark.experiment,
+        "collection": info,
+        "profile": scores.profile.name,
+        "rules": scores.rules,
+    }
+    scored = _scored_systems(outcome, file)
     evaluations = {
-        name: _evaluation(outcome, name, values.get(name, []), findings[name], file)
-        for name in benchmark.systems
+        name: EvaluationReport(
+            **common,
+            **dict(system),
+            diagnostics=Diagnostics(
+                versions=dict(benchmark.versions),
+                findings=outcome.findings[name],
+                notes=list(outcome.fetched[name][0].notes),
+            ),
+        )
+        for name, system in scored.items()
     }
     analyses = Analyses(**outcome.answers)
     report = BenchmarkReport(
-        experiment=benchmark.experiment,
+        **common,
         name=config.name,
         created=created,
-        collection=benchmark.collection.info,
         depth=config.depth,
         baseline=config.baseline,
-        profile=scores.profile.name,
-        rules=scores.rules,
-        measures=measure_infos(scores, benchmark.targets),
-        systems=[_system(outcome, name, evaluations[name], file) for name in benchmark.systems],
+        measures=_measure_infos(scores, benchmark.targets),
+        systems=[_record(outcome, name, system, file) for name, system in scored.items()],
         comparison=outcome.comparison,
         figure_kpis=figure_kpis(analyses, benchmark.targets.figure_goals),
         analyses=analyses,
         summary=summarise(
             (analysis, outcome.answers.get(analysis.name)) for analysis in all_analyses()
         ),
-        findings=_findings(outcome, findings),
+        findings=_findings(outcome),
         verdict=[],
         queries=file(QUERIES),
         top=TOP,
@@ -109,7 +149,6 @@ def manifest_of(
     report: BenchmarkReport,
     *,
     models: Mapping[str, Sequence[Mapping[str, Any]]],
-    git: GitState | None,
     machine: Machine,
     artifacts: list[FileRef],
 ) -> ExperimentManifest:
@@ -131,43 +170,50 @@ def manifest_of(
         versions=dict(benchmark.versions),
         models=loaded.secrets.hide({name: list(each) for name, each in models.items() if each}),
         snapshots={system.name: system.run.identity.snapshot for system in report.systems},
-        git=git,
         seed=loaded.config.statistics.seed,
         machine=machine,
         artifacts=artifacts,
     )
 
 
-# --- values --------------------------------------------------------------------------------------
+# --- systems and measures ------------------------------------------------------------------------
 
 
-def measure_values(
-    benchmark: Benchmark, scores: Scores, comparison: Comparison | None
-) -> dict[str, list[MeasureValue]]:
-    """Return every system's means with interval, target and bands."""
-    targets, ends = benchmark.targets, intervals(benchmark, scores, comparison)
-    values: dict[str, list[MeasureValue]] = {}
-    for run in scores.scored:
-        values[run.name] = []
-        for measure, asked in scores.asked.items():
+def _scored_systems(outcome: Outcome, file: Callable[[str], FileRef]) -> dict[str, ScoredSystem]:
+    """Return what each system answered, and its means with interval, target and bands."""
+    benchmark, scores, targets = outcome.benchmark, outcome.scores, outcome.benchmark.targets
+    ends = intervals(benchmark, scores, outcome.comparison)
+    systems = {}
+    for name in benchmark.systems:
+        run = scores.run(name) if name in scores.runs else None
+        values = []
+        for measure, asked in scores.asked.items() if run is not None else ():
+            assert run is not None
             value, target = run.means[measure], targets.target_of(measure, asked)
             higher = Measure.parse(measure).definition.higher_is_better
-            values[run.name].append(
+            values.append(
                 MeasureValue(
                     measure=measure,
                     asked=asked,
                     value=value,
-                    interval=ends.get((run.name, measure)),
+                    interval=ends.get((name, measure)),
                     n=run.accounting.queries,
                     target=target,
                     status=status_of(value, target, higher_is_better=higher),
                     bands=targets.bands_of(measure, value),
                 )
             )
-    return values
+        systems[name] = ScoredSystem(
+            run=_run_info(benchmark, name, outcome.fetched[name][0], file(run_file(name))),
+            measures=values,
+            accounting=None if run is None else run.accounting,
+            broken=outcome.broken.get(name),
+            per_query=file(values_file(name)),
+        )
+    return systems
 
 
-def measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
+def _measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
     """Describe the measures, and say who is best by each."""
     infos = []
     for measure, asked in scores.asked.items():
@@ -190,60 +236,24 @@ def measure_infos(scores: Scores, targets: Targets) -> list[MeasureInfo]:
     return infos
 
 
-# --- systems -------------------------------------------------------------------------------------
-
-
-def _evaluation(
-    outcome: Outcome,
-    name: str,
-    values: list[MeasureValue],
-    findings: list[Finding],
-    file: Callable[[str], FileRef],
-) -> EvaluationReport:
-    """Return the report of one system."""
-    benchmark, scores, first = outcome.benchmark, outcome.scores, outcome.fetched[name][0]
-    fault = fault_of(outcome.checks[name])
-    broken = None if fault is None else fault.message
-    if broken is not None and not first.run.query_ids and first.failures:
-        broken = f"no query was answered ({next(iter(first.failures.values()))})"
-    return EvaluationReport(
-        experiment=benchmark.experiment,
-        run=_run_info(benchmark, name, first, file(run_file(name))),
-        collection=benchmark.collection.info,
-        profile=scores.profile.name,
-        rules=scores.rules,
-        measures=values,
-        accounting=scores.run(name).accounting if fault is None else None,
-        broken=broken,
-        diagnostics=Diagnostics(
-            versions=dict(benchmark.versions), findings=findings, notes=list(first.notes)
-        ),
-        per_query=file(values_file(name)),
-    )
-
-
-def _system(
-    outcome: Outcome, name: str, evaluation: EvaluationReport, file: Callable[[str], FileRef]
+def _record(
+    outcome: Outcome, name: str, system: ScoredSystem, file: Callable[[str], FileRef]
 ) -> SystemRecord:
     """Return what the report of all systems says of one."""
     benchmark, (first, *again) = outcome.benchmark, outcome.fetched[name]
     described = benchmark.systems[name]
     return SystemRecord(
+        **dict(system),
         name=name,
         kind=described.kind,
-        spec=benchmark.loaded.plain()["systems"][name],
+        spec=benchmark.loaded.config.systems[name],
         of=list(described.of),
         report=report_file(name),
-        run=evaluation.run,
-        measures=evaluation.measures,
-        accounting=evaluation.accounting,
-        broken=evaluation.broken,
         timing=first.timings,
         again=tuple(
             _run_info(benchmark, name, fetched, file(run_file(name, time)))
             for time, fetched in enumerate(again, start=2)
         ),
-        per_query=evaluation.per_query,
         results=file(results_file(name)),
     )
 
@@ -268,9 +278,10 @@ def _run_info(benchmark: Benchmark, name: str, fetched: Fetched, file: FileRef) 
 # --- findings ------------------------------------------------------------------------------------
 
 
-def _run_findings(outcome: Outcome, name: str) -> list[Finding]:
+def findings_of(
+    name: str, fetched: Fetched, checked: Sequence[Finding], scores: Scores
+) -> list[Finding]:
     """Return what is to be said of one run: what failed first, then what checks and scores say."""
-    fetched, scores = outcome.fetched[name][0], outcome.scores
     findings = []
     for usage in fetched.facts:
         if isinstance(usage, ModelUsage) and usage.fallen_back:
@@ -290,7 +301,6 @@ def _run_findings(outcome: Outcome, name: str) -> list[Finding]:
                 sentence, count=len(fetched.failures), evidence={"first": first}, system=name
             )
         )
-    checked = outcome.checks[name].findings
     findings += [finding.model_copy(update={"system": name}) for finding in checked]
     seen = {finding.code for finding in checked}
     if name in scores.runs:
@@ -298,11 +308,11 @@ def _run_findings(outcome: Outcome, name: str) -> list[Finding]:
     return [*findings, *(SYSTEM_NOTE.finding(text, system=name) for text in fetched.notes)]
 
 
-def _findings(outcome: Outcome, by_system: Mapping[str, Sequence[Finding]]) -> list[Finding]:
+def _findings(outcome: Outcome) -> list[Finding]:
     """Return all findings, the worst first; what is about the collection is said once."""
     findings = list(outcome.benchmark.collection.findings)
     lifted: dict[str, Finding] = {}
-    for finding in (finding for each in by_system.values() for finding in each):
+    for finding in (finding for each in outcome.findings.values() for finding in each):
         if finding.code in _OF_COLLECTION:
             lifted[finding.code] = finding.model_copy(update={"system": None})
         else:

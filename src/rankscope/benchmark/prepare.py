@@ -20,7 +20,6 @@ from rankscope.diagnosis.analysis import all_analyses
 from rankscope.diagnosis.stages import StageSpec
 from rankscope.errors import UnknownNameError
 from rankscope.records.origin import fingerprint
-from rankscope.retrieval.registry import PythonUse
 from rankscope.statistics.settings import Settings
 
 _PACKAGES = ("numpy", "polars", "scipy")
@@ -92,18 +91,15 @@ def versions(*packages: str) -> dict[str, str]:
 
 @contextmanager
 def prepared(
-    loaded: LoadedConfig, cache: Path, python: PythonUse, *, may_read: bool = True
+    loaded: LoadedConfig, cache: Path, *, python: bool
 ) -> Iterator[tuple[Benchmark, Sequence[Systems]]]:
     """Yield a benchmark and its systems, once for each time they are asked.
 
-    They are closed afterwards. With ``may_read`` false, the corpus is not read.
+    They are closed afterwards. Without ``python``, systems that name Python code are refused.
     """
     config = loaded.config
     targets = load_targets(config.targets, config.bands, loaded.folder, measured=config.measured)
-    collection = load_collection(loaded, cache, may_read=may_read)
-    grades = collection.judgments.grade
-    if ((grades <= 0) | (grades == 1)).all():
-        config = config.for_binary_grades()
+    collection = load_collection(loaded, cache)
     config = config.for_cases(_varying_fields(collection))
     loaded = replace(loaded, config=config)
     queries = [(query.query_id, query.text, query.metadata) for query in collection.queries]

@@ -14,7 +14,6 @@ from rankscope.collection.qrels import read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.errors import InputError, shown
 from rankscope.files import PathLike, read_bytes, replacing
-from rankscope.runs.table import read_run
 
 CONFIG = """\
 # `rankscope benchmark run rankscope.yaml` asks every system, then scores and compares.
@@ -85,37 +84,32 @@ def start_project(
         golden_name, corpus_name = "golden.json", "corpus.jsonl"
         contents = {name: _template(name) for name in (golden_name, corpus_name)}
         questions = len(json.loads(contents[golden_name]))
-        has_answers = False
     else:
-        questions, has_answers = _checked(golden, corpus)
-        golden_name, content = _brought(golden, place)
-        if content is not None:
-            contents[golden_name] = content
+        questions = _checked(golden, corpus)
+        golden_name = _relative(golden, place)
+        if golden_name.startswith("../") or Path(golden_name).is_absolute():
+            golden_name = Path(os.fspath(golden)).name
+            contents[golden_name] = read_bytes(golden)
         corpus_name = "" if corpus is None else _relative(corpus, place)
-    if has_answers:
-        contents["test_answers.py"] = _template("test_answers.py")
-        systems = f"  mine: {{run: {json.dumps(golden_name, ensure_ascii=False)}}}"
-    else:
-        search = "retriever.py" if corpus_name else "retriever_to_write.py"
-        contents["retriever.py"] = _template(search)
-        contents["test_retrieval.py"] = _template("test_retrieval.py")
-        is_comparable = corpus_name and find_spec("bm25s") is not None
-        systems = WITH_BASELINE if is_comparable else WITHOUT_BASELINE
-    parts = {"corpus": corpus_name, "queries": golden_name, "qrels": golden_name}
-    collection = [
-        f"  {key}: {json.dumps(name, ensure_ascii=False)}" for key, name in parts.items() if name
-    ]
-    config = CONFIG.format(collection="\n".join(collection), systems=systems)
+    contents["retriever.py"] = _template("retriever.py" if corpus_name else "retriever_to_write.py")
+    contents["test_retrieval.py"] = _template("test_retrieval.py")
+    for own_name, name in ((golden_name, "golden.json"), (corpus_name, "corpus.jsonl")):
+        for file in ("retriever.py", "test_retrieval.py"):
+            contents[file] = contents[file].replace(
+                f'"{name}"'.encode(), _quoted(own_name).encode()
+            )
+    is_comparable = corpus_name and find_spec("bm25s") is not None
+    named = {"corpus": corpus_name, "queries": golden_name, "qrels": golden_name}
+    config = CONFIG.format(
+        collection="\n".join(f"  {key}: {_quoted(name)}" for key, name in named.items() if name),
+        systems=WITH_BASELINE if is_comparable else WITHOUT_BASELINE,
+    )
     contents["rankscope.yaml"] = config.encode()
     contents[".github/workflows/retrieval.yml"] = _template("workflow.yml")
     if not os.path.lexists(place / "README.md"):
-        contents["README.md"] = _readme(golden_name, has_answers=has_answers)
-    for name in ("retriever.py", "test_retrieval.py", "test_answers.py"):
-        if name in contents:
-            contents[name] = _renamed(contents[name], golden_name, corpus_name)
+        contents["README.md"] = _template("README.md").replace(b"golden.json", golden_name.encode())
     _write_new(place, contents)
-    waits = not (has_answers or corpus_name)
-    return Project(place, tuple(contents), questions, "retriever.py" if waits else "")
+    return Project(place, tuple(contents), questions, "" if corpus_name else "retriever.py")
 
 
 def copy_demo(folder: PathLike) -> tuple[str, ...]:
@@ -137,30 +131,18 @@ def _template(name: str) -> bytes:
     return (files("rankscope") / "data" / "project" / name).read_bytes()
 
 
-def _readme(golden_name: str, *, has_answers: bool) -> bytes:
-    """Return what to do next, with the user's names in place of the example's."""
-    text = _template("README.md").decode().replace("golden.json", golden_name)
-    if has_answers:
-        text = text.replace("test_retrieval.py", "test_answers.py").replace(
-            "Put your search into `retriever.py`: text in, document ids out, best first.",
-            f"Keep what your search retrieved in `{golden_name}` up to date.",
-        )
-    return text.encode()
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
 
 
-def _renamed(code: bytes, golden_name: str, corpus_name: str) -> bytes:
-    """Put the user's names in place of the example's, as Python text."""
-    for name, own_name in ((b'"golden.json"', golden_name), (b'"corpus.jsonl"', corpus_name)):
-        code = code.replace(name, json.dumps(own_name, ensure_ascii=False).encode())
-    return code
-
-
-def _checked(golden: PathLike, corpus: PathLike | None) -> tuple[int, bool]:
-    """Return how many questions a golden set has, and whether it holds what was retrieved, too."""
+def _checked(golden: PathLike, corpus: PathLike | None) -> int:
+    """Return how many questions a golden set has, which must have texts, or fit the corpus."""
     if os.fspath(golden) == "-":
         raise InputError("a golden set is part of the project; give the name of a file")
-    texts = read_queries(golden)
-    qrels = read_qrels(golden)
+    texts, qrels = read_queries(golden), read_qrels(golden)
+    missing = next((name for name in qrels.query_ids if name not in texts), None)
+    if missing is not None:
+        raise InputError(f"{os.fspath(golden)}: query {shown(missing)} has no text to ask")
     if corpus is not None:
         known = read_corpus(corpus)
         expected = [doc_id for name in qrels.query_ids for doc_id in qrels[name]]
@@ -169,17 +151,7 @@ def _checked(golden: PathLike, corpus: PathLike | None) -> tuple[int, bool]:
                 f"{os.fspath(corpus)}: holds none of the expected documents, such as "
                 f"{shown(expected[0])}; it has {', '.join(map(shown, known.ids[:2]))}"
             )
-        return len(qrels.query_ids), False
-    missing = next((name for name in qrels.query_ids if name not in texts), None)
-    if missing is not None:
-        raise InputError(f"{os.fspath(golden)}: query {shown(missing)} has no text to ask")
-    try:
-        run = read_run(golden)
-    except InputError:
-        return len(qrels.query_ids), False
-    # a list under a name such as doc_ids may be either; the same one is not both
-    has_answers = any(set(run[name]) != set(qrels[name]) for name in run.query_ids)
-    return len(qrels.query_ids), has_answers
+    return len(qrels.query_ids)
 
 
 def _relative(path: PathLike, folder: Path) -> str:
@@ -188,14 +160,6 @@ def _relative(path: PathLike, folder: Path) -> str:
         return Path(os.path.relpath(path, folder)).as_posix()
     except ValueError:  # on another drive of Windows
         return Path(os.path.abspath(path)).as_posix()
-
-
-def _brought(golden: PathLike, folder: Path) -> tuple[str, bytes | None]:
-    """Return a golden set's name in the folder, and its content if it has yet to be put there."""
-    name = _relative(golden, folder)
-    if not name.startswith("../") and not Path(name).is_absolute():
-        return name, None
-    return Path(os.fspath(golden)).name, read_bytes(golden)
 
 
 def _write_new(folder: Path, contents: dict[str, bytes]) -> None:

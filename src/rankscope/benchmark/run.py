@@ -1,27 +1,23 @@
-"""Run a benchmark: config → collection → systems → fetch → check → score → … → folder."""
+"""Run a benchmark: config → collection → systems → fetch → check → score → … → folder.
+
+`run_benchmark` takes all steps; `fetch_runs` ends with the checks and writes run files alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rankscope.benchmark.by_language import (
-    LanguageResults,
-    compare_languages,
-    in_language,
-    languages_to_run,
-    refuse_languages,
-)
-from rankscope.benchmark.cache_folder import cache_folder, cache_place
-from rankscope.benchmark.check import check_all, fault_of, reference_of
+from rankscope.benchmark.check import broken_by, check_all, reference_of
+from rankscope.benchmark.collection import refuse_languages
 from rankscope.benchmark.config.loading import LoadedConfig, loaded_config
 from rankscope.benchmark.diagnose import diagnose
 from rankscope.benchmark.environment import now
-from rankscope.benchmark.fetching import Asking, fetch_all
+from rankscope.benchmark.fetching import cache_folder, fetch_all
 from rankscope.benchmark.folder import MANIFEST, REPORT, file_ref, inside, unfinished
-from rankscope.benchmark.outcome import Outcome
+from rankscope.benchmark.outcome import Outcome, findings_of
 from rankscope.benchmark.prepare import prepared
 from rankscope.benchmark.score import compare, score
 from rankscope.benchmark.steps import Steps, Watcher
@@ -29,14 +25,19 @@ from rankscope.benchmark.systems import Systems
 from rankscope.benchmark.write import write_experiment
 from rankscope.document.terminal import as_text
 from rankscope.document.views import Shown, document_of
-from rankscope.errors import InputError
+from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PathLike, folder_to_write
+from rankscope.findings import Finding
+from rankscope.records.experiment_files import TIMINGS
 from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.origin import Timings
 from rankscope.records.report import BenchmarkReport, ExperimentTimings
-from rankscope.records.table_names import TIMINGS
+from rankscope.retrieval.cache_entries import make_folder
 from rankscope.retrieval.protocol import models_of
+from rankscope.runs.table import Run
+from rankscope.tables.writing import write_trec_or_jsonl
 
-__all__ = ["run_benchmark", "run_languages"]
+__all__ = ["run_benchmark"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,59 +58,12 @@ class Result(Shown):
         return self.report._repr_html_()
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A system that a benchmark asks: whether its answers are cached already."""
-
-    step: str
-    state: str
-    """there, or to do"""
-    about: str
-    """What kind of system it is, and the files of code it names."""
-
-
-def plan_benchmark(
-    config: PathLike | LoadedConfig,
-    *,
-    output: PathLike = "benchmarks",
-    cache: PathLike | None = None,
-    settings: Sequence[str] = (),
-    fresh: bool = False,
-    python: bool = True,
-) -> list[Planned]:
-    """Return which systems a benchmark would ask, and whose answers are cached already.
-
-    Nothing is run, imported or written, and of the corpus only the hash is looked at.
-    """
-    loaded = loaded_config(config, settings)
-    codes = languages_to_run(loaded)
-    if codes:
-        return [
-            replace(planned, step=f"{code}: {planned.step}")
-            for code in codes
-            for planned in plan_benchmark(
-                in_language(loaded, code), output=output, cache=cache, fresh=fresh, python=python
-            )
-        ]
-    folder = cache_place(folder_to_write(output, "output"), cache)
-    with (
-        loaded.secrets.hidden_in_errors(),
-        prepared(loaded, folder, "named" if python else "refused", may_read=False) as made,
-    ):
-        asking = Asking(*made, folder, list(made[0].systems))
-        return [
-            Planned(f"fetch {name}", "to do" if fresh else asking.state(name), asking.about(name))
-            for name in asking.names
-        ]
-
-
 def run_benchmark(
     config: PathLike | LoadedConfig,
     *,
     output: PathLike = "benchmarks",
     cache: PathLike | None = None,
     settings: Sequence[str] = (),
-    jobs: int = 1,
     fresh: bool = False,
     python: bool = True,
     watcher: Watcher | None = None,
@@ -119,21 +73,20 @@ def run_benchmark(
     ``settings`` are changes such as ``"depth=50"``. Answers are read from ``cache`` (a folder in
     ``output``, if none is named); with ``fresh`` nothing is, and what is made replaces what is
     there. An experiment that is in ``output`` already, complete and with every query answered, is
-    returned as it is, unless ``fresh``. ``jobs`` systems are asked at a time. A config is code, as
-    it may name Python functions; without ``python``, one that does is refused before anything is
-    imported. Cases in several languages are for `run_languages`.
+    returned as it is, unless ``fresh``. A config is code, as it may name Python functions; without
+    ``python``, one that does is refused before anything is imported. Cases in several languages
+    are for `run_languages`.
 
     Raises:
         InputError: the config, the collection or a system cannot be used.
     """
-    check_jobs(jobs)
     loaded = loaded_config(config, settings)
     refuse_languages(loaded, "run_languages makes an experiment of each")
     place, started = folder_to_write(output, "output"), now()
     with (
         loaded.secrets.hidden_in_errors(),
         cache_folder(place, cache, fresh=fresh, keep=loaded.config.fetch.cache) as folder,
-        prepared(loaded, folder, "run" if python else "refused") as (known, attempts),
+        prepared(loaded, folder, python=python) as (known, attempts),
     ):
         name, systems = known.experiment, attempts[0]
         finished = None if fresh else _finished(place / name)
@@ -141,52 +94,28 @@ def run_benchmark(
             return Result(place / name, finished, reused=True)
         steps = Steps(watcher)
         benchmark = replace(known, collection=known.collection.counted())
-        asking = Asking(benchmark, attempts, folder, list(systems))
-        fetched = fetch_all(asking, steps, jobs=jobs)
+        fetched = fetch_all(benchmark, attempts, list(systems), folder, steps)
         runs = {name: [answer.run for answer in answers] for name, answers in fetched.items()}
-        checks = check_all(
-            reference_of(benchmark), {name: each[0] for name, each in runs.items()}, steps
-        )
-        sound = {name: each for name, each in runs.items() if fault_of(checks[name]) is None}
+        first = {name: each[0] for name, each in runs.items()}
+        checks = check_all(reference_of(benchmark), first, steps)
+        broken = broken_by(checks, fetched)
+        sound = {name: each for name, each in runs.items() if name not in broken}
         with steps.step("score"):
             scores = score(benchmark, sound)
         with steps.step("compare"):
             comparison = compare(benchmark, scores)
         answers = diagnose(benchmark, systems, fetched, scores, steps)
-        outcome = Outcome(benchmark, fetched, checks, scores, comparison, answers, steps.seconds)
+        findings = {
+            name: findings_of(name, each[0], checks[name].findings, scores)
+            for name, each in fetched.items()
+        }
+        outcome = Outcome(
+            benchmark, fetched, broken, findings, scores, comparison, answers, steps.seconds
+        )
         models = {name: _models(systems, name) for name in systems}
         with unfinished(place, name) as folder_to_fill:
             report = write_experiment(outcome, folder_to_fill, models=models, started=started)
         return Result(place / name, report, reused=False)
-
-
-def run_languages(
-    config: PathLike | LoadedConfig,
-    *,
-    output: PathLike = "benchmarks",
-    settings: Sequence[str] = (),
-    jobs: int = 1,
-    **options: Any,
-) -> LanguageResults:
-    """Run a config whose cases are in several languages: an experiment each, and a table of all.
-
-    ``options`` are those of `run_benchmark`.
-
-    Raises:
-        InputError: the cases are in one language, or something cannot be used.
-    """
-    check_jobs(jobs)
-    place = folder_to_write(output, "output")
-    loaded = loaded_config(config, settings)
-    codes = languages_to_run(loaded)
-    if not codes:
-        raise InputError("the config has no cases in several languages; use run_benchmark")
-    results = {
-        code: run_benchmark(in_language(loaded, code), output=place, jobs=jobs, **options)
-        for code in codes
-    }
-    folder, report = compare_languages(loaded, place, results)
-    return LanguageResults(folder, report, results)
 
 
 def _models(systems: Systems, name: str) -> list[dict[str, Any]]:
@@ -195,12 +124,6 @@ def _models(systems: Systems, name: str) -> list[dict[str, Any]]:
     A system whose answers were all cached has not been given the corpus yet.
     """
     return models_of(systems.indexed(name)) if models_of(systems[name]) else []
-
-
-def check_jobs(jobs: object) -> None:
-    """Refuse what is no number of jobs."""
-    if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1:
-        raise InputError(f"jobs: expected a whole number from 1 up, got {jobs!r}")
 
 
 def _finished(folder: Path) -> BenchmarkReport | None:
@@ -217,3 +140,70 @@ def _finished(folder: Path) -> BenchmarkReport | None:
     runs = [run for system in report.systems for run in (system.run, *system.again)]
     is_whole = not any(run.failures or any(part.unanswered for part in run.usage) for run in runs)
     return report if is_whole else None
+
+
+# --- runs alone ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FetchedRun:
+    """A run that was made: the file, what the checks say, and what failed."""
+
+    system: str
+    path: Path
+    run: Run
+    findings: tuple[Finding, ...]
+    failures: Mapping[str, str]
+    timings: Timings
+
+    @property
+    def ok(self) -> bool:
+        """Whether every query was answered and no check found an error."""
+        return not self.failures and all(finding.severity != "error" for finding in self.findings)
+
+
+def fetch_runs(
+    config: PathLike | LoadedConfig,
+    *,
+    systems: Sequence[str] = (),
+    output: PathLike = "runs",
+    cache: PathLike | None = None,
+    settings: Sequence[str] = (),
+    python: bool = True,
+    watcher: Watcher | None = None,
+    written: Callable[[FetchedRun], None] | None = None,
+) -> list[FetchedRun]:
+    """Make the run files of a config's systems, checked, each as soon as it is done.
+
+    ``systems`` names some of them (all, if none is named); ``written`` is told of each file. The
+    other options are those of `run_benchmark`.
+    """
+    loaded = loaded_config(config, settings)
+    refuse_languages(loaded, "take them together (collection.languages=together)")
+    place, steps = make_folder(folder_to_write(output, "output")), Steps(watcher)
+    made: list[FetchedRun] = []
+    with (
+        loaded.secrets.hidden_in_errors(),
+        cache_folder(place, cache, keep=loaded.config.fetch.cache) as folder,
+        prepared(loaded, folder, python=python) as (benchmark, attempts),
+    ):
+        for name in systems:
+            if name not in benchmark.systems:
+                raise UnknownNameError("system", name, benchmark.systems)
+        reference = reference_of(benchmark)
+        for name in dict.fromkeys(systems or benchmark.systems):
+            (fetched,) = fetch_all(benchmark, attempts[:1], [name], folder, steps)[name]
+            run, path = fetched.run, place / f"{name}.run.gz"
+            if not len(run) and fetched.failures:
+                first = next(iter(fetched.failures.values()))
+                raise InputError(f"system {name} could not answer any query: {first}")
+            if not len(run):
+                raise InputError(
+                    f"system {name} found no document for any query; nothing was written"
+                )
+            findings = check_all(reference, {name: run}, steps)[name].findings
+            write_trec_or_jsonl(run, path)
+            made.append(FetchedRun(name, path, run, findings, fetched.failures, fetched.timings))
+            if written is not None:
+                written(made[-1])
+    return made

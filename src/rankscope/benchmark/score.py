@@ -15,7 +15,7 @@ from rankscope.runs.table import Run
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.plans import meant
 from rankscope.scoring.rules import profile_named
-from rankscope.scoring.scores import Scores
+from rankscope.scoring.scored_runs import Scores
 from rankscope.scoring.soundness import KnownCorpus
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.comparison import Comparison, compare_scores

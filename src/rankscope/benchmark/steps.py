@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event
 from typing import Protocol
 
 
@@ -16,8 +15,8 @@ class Progress(Protocol):
         """Report progress."""
 
 
-class Watcher(Protocol):
-    """Is told what happens; may draw a progress bar."""
+class Watcher:
+    """Is told what happens; this one shows nothing, others may draw a progress bar."""
 
     def begun(self, step: str) -> None:
         """A step is being worked on."""
@@ -29,37 +28,18 @@ class Watcher(Protocol):
         """It is done."""
 
 
-class Silent:
-    """A watcher that shows nothing."""
-
-    def begun(self, step: str) -> None:
-        """Show nothing."""
-
-    def step(self, step: str, done: int, total: int, part: str = "") -> None:
-        """Show nothing."""
-
-    def ended(self, step: str, seconds: float) -> None:
-        """Show nothing."""
-
-
-class Cancelled(Exception):  # noqa: N818  (not an error: nobody waits for the work any more)
-    """Another step has failed; what this one is doing is not wanted any more."""
-
-
 class Steps:
     """The steps of one benchmark; ``seconds`` has how long each took, by name."""
 
     def __init__(self, watcher: Watcher | None = None) -> None:
         self.seconds: dict[str, float] = {}
-        self._watcher = watcher or Silent()
+        self._watcher = watcher or Watcher()
 
     @contextmanager
-    def step(self, name: str, cancelled: Event | None = None) -> Iterator[Progress]:
-        """Time a step, and yield what reports its progress; once ``cancelled`` is set, it ends."""
+    def step(self, name: str) -> Iterator[Progress]:
+        """Time a step, and yield what reports its progress."""
 
         def progress(done: int, total: int, /, part: str = "") -> None:
-            if cancelled is not None and cancelled.is_set():
-                raise Cancelled
             self._watcher.step(name, done, total, part)
 
         self._watcher.begun(name)

@@ -44,13 +44,13 @@ class Systems(Mapping[str, System]):
         collection: Collection,
         *,
         cache: Path,
-        python: PythonUse = "run",
+        python: bool = True,
         attempt: int = 0,
     ) -> None:
         self._loaded, self._collection = loaded, collection
         self._specs = loaded.systems()
         self._attempt, self._memory = attempt, Memory()
-        self._python: PythonUse = python
+        self._python: PythonUse = "run" if python else "refused"
         self._cache = cache
         self._made: dict[str, System] = {}
         self._making: list[str] = []
@@ -171,10 +171,3 @@ def _names(spec: Spec[System]) -> dict[str, None]:
     for part in _below(spec):
         names.update({part: None} if isinstance(part, str) else _names(part))
     return names
-
-
-def share_parts(system: System, other: System) -> bool:
-    """Tell whether two systems are, or ask, the same one: they are not asked at a time."""
-    return not {id(part) for part in all_parts(system)}.isdisjoint(
-        id(part) for part in all_parts(other)
-    )

@@ -34,7 +34,7 @@ from rankscope.diagnosis.figures import FIGURES
 from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
 from rankscope.measures.definition import written
 from rankscope.measures.language import Measure
-from rankscope.records.figure_kpis import FigureGoal
+from rankscope.records.kpis import FigureGoal
 from rankscope.retrieval.options import SpecError, Text, given_as
 
 BUILT_IN = Path(__file__).parents[1] / "data" / "targets"
@@ -124,30 +124,46 @@ class TargetFile(Section):
     """What reports call the set."""
     source: Text
     """Where the numbers are from."""
-    measures: Annotated[dict[str, MeasureGoals], Field(min_length=1)] | None = None
+    measures: Annotated[dict[str, MeasureGoals], Field(min_length=1)] = Field(default_factory=dict)
     """Targets and bands by measure."""
-    figures: Annotated[dict[str, FigureGoals], Field(min_length=1)] | None = None
+    figures: Annotated[dict[str, FigureGoals], Field(min_length=1)] = Field(default_factory=dict)
     """Targets of figures of analyses, by name."""
+
+    @property
+    def targets(self) -> dict[str, float]:
+        """The target of each measure, by its canonical name."""
+        return {
+            str(Measure.parse(name)): goals.target
+            for name, goals in self.measures.items()
+            if goals.target is not None
+        }
+
+    @property
+    def bands(self) -> dict[str, Bands]:
+        """The bands of each measure, by its canonical name, the easiest first."""
+        bands: dict[str, Bands] = {}
+        for name, goals in self.measures.items():
+            measure = Measure.parse(name)
+            sign = 1 if measure.definition.higher_is_better else -1
+            if goals.bands is not None:
+                by_bound = sorted(goals.bands.items(), key=lambda band: sign * band[1])
+                bands[str(measure)] = tuple(by_bound)
+        return bands
 
     @property
     def figure_goals(self) -> dict[str, FigureGoal]:
         """The goal of each figure; a strict one is not reached by the value itself."""
-        given = {name: goals.model_dump(exclude_none=True) for name, goals in self._figures}
         return {
             name: FigureGoal(value, strict=key != "target")
-            for name, goals in given.items()
-            for key, value in goals.items()
+            for name, goals in self.figures.items()
+            for key, value in goals.model_dump(exclude_none=True).items()
         }
-
-    @property
-    def _figures(self) -> Iterable[tuple[str, FigureGoals]]:
-        return (self.figures or {}).items()
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if self.measures is None and self.figures is None:
+        if not self.measures and not self.figures:
             refuse("key measures is required: targets and bands by measure")
-        for name, figure in self._figures:
+        for name, figure in self.figures.items():
             if name not in FIGURES:
                 refuse(str(UnknownNameError("figure", name, FIGURES)), "figures", name)
             strict = "above" if FIGURES[name].higher_is_better else "below"
@@ -156,8 +172,8 @@ class TargetFile(Section):
                 refuse(f"expected one of target and {strict}; write {strict}", "figures", name)
             for key, value in given.items():
                 _check_number(name, value, "figures", name, key)
-        _check_names(self.measures or (), "measures")
-        for name, goals in (self.measures or {}).items():
+        _check_names(self.measures, "measures")
+        for name, goals in self.measures.items():
             if goals.target is not None:
                 _check_number(name, goals.target, "measures", name, "target")
             bounds: dict[float, str] = {}
@@ -167,31 +183,6 @@ class TargetFile(Section):
                 if bounds.setdefault(bound, band) != band:
                     refuse(f"{bounds[bound]} and {band} begin at the same value", *keys)
         return self
-
-
-@dataclass(frozen=True, slots=True)
-class TargetSet:
-    """What a file says about measures, by their canonical names."""
-
-    name: str
-    source: str
-    targets: dict[str, float]
-    bands: dict[str, Bands]
-
-    @classmethod
-    def of(cls, content: TargetFile) -> TargetSet:
-        """Take what a file says."""
-        targets: dict[str, float] = {}
-        bands: dict[str, Bands] = {}
-        for name, goals in (content.measures or {}).items():
-            measure = Measure.parse(name)
-            if goals.target is not None:
-                targets[str(measure)] = goals.target
-            if goals.bands is not None:
-                sign = 1 if measure.definition.higher_is_better else -1
-                ordered = sorted(goals.bands.items(), key=lambda band: sign * band[1])
-                bands[str(measure)] = tuple(ordered)
-        return cls(content.name.strip(), content.source.strip(), targets, bands)
 
 
 def read_targets(entry: str, key: str, folder: Path) -> TargetFile:
@@ -221,7 +212,8 @@ class Targets:
 
     by_measure: dict[str, float] = field(default_factory=dict)
     """The target of each measure, by its canonical name."""
-    band_sets: tuple[TargetSet, ...] = ()
+    band_sets: dict[str, dict[str, Bands]] = field(default_factory=dict)
+    """By set the bands of each measure, by its canonical name."""
     figure_goals: dict[str, FigureGoal] = field(default_factory=dict)
     """What figures of analyses should reach, by name."""
 
@@ -240,13 +232,13 @@ class Targets:
         parsed = Measure.parse(measure)
         upwards = parsed.definition.higher_is_better
         by_set = {}
-        for band_set in self.band_sets:
-            bands = band_set.bands.get(str(parsed))
+        for name, by_measure in self.band_sets.items():
+            bands = by_measure.get(str(parsed))
             if bands and not math.isnan(value):
                 entered = [
-                    name for name, bound in bands if (value >= bound if upwards else value <= bound)
+                    band for band, bound in bands if (value >= bound if upwards else value <= bound)
                 ]
-                by_set[band_set.name] = entered[-1] if entered else f"below {bands[0][0]}"
+                by_set[name] = entered[-1] if entered else f"below {bands[0][0]}"
         return by_set
 
 
@@ -270,28 +262,26 @@ def load_targets(
     figures: dict[str, FigureGoal] = {}
     for entry in [targets] if isinstance(targets, Mapping | str) else targets:
         if isinstance(entry, Mapping):
-            goals = {name: value for name, value in entry.items() if name in FIGURES}
-            figures.update({name: FigureGoal(value) for name, value in goals.items()})
-            names = (name for name in entry if name not in goals)
-            wanted.update({str(Measure.parse(name)): entry[name] for name in names})
+            figures |= {name: FigureGoal(entry[name]) for name in entry if name in FIGURES}
+            names = (name for name in entry if name not in FIGURES)
+            wanted |= {str(Measure.parse(name)): entry[name] for name in names}
             continue
-        content = read_targets(entry, "targets", folder)
-        target_set = TargetSet.of(content)
-        figures.update(content.figure_goals)
-        if not target_set.targets and not content.figure_goals:
-            raise InputError(f"targets: the set {shown(target_set.name)} has bands only, no target")
-        is_measured = measured is None or measured & target_set.targets.keys()
-        if not is_measured and not content.figure_goals:
+        file = read_targets(entry, "targets", folder)
+        figures |= file.figure_goals
+        if not file.targets and not file.figures:
+            raise InputError(f"targets: the set {shown(file.name)} has bands only, no target")
+        is_measured = measured is None or measured & file.targets.keys()
+        if not is_measured and not file.figures:
             raise InputError(
-                f"targets: none of the measures of the set {shown(target_set.name)} is measured; "
-                f"add some of {', '.join(target_set.targets)} to measures"
+                f"targets: none of the measures of the set {shown(file.name)} is measured; "
+                f"add some of {', '.join(file.targets)} to measures"
             )
-        wanted.update(target_set.targets)
-    sets: dict[str, TargetSet] = {}
+        wanted |= file.targets
+    sets: dict[str, dict[str, Bands]] = {}
     for entry in bands:
-        band_set = TargetSet.of(read_targets(entry, "bands", folder))
-        if not band_set.bands:
-            raise InputError(f"bands: the set {shown(band_set.name)} has targets only, no band")
-        if sets.setdefault(band_set.name, band_set) != band_set:
-            raise InputError(f"bands: two sets are called {shown(band_set.name)}; rename one")
-    return Targets(wanted, tuple(sets.values()), figures)
+        file = read_targets(entry, "bands", folder)
+        if not file.bands:
+            raise InputError(f"bands: the set {shown(file.name)} has targets only, no band")
+        if sets.setdefault(file.name, file.bands) != file.bands:
+            raise InputError(f"bands: two sets are called {shown(file.name)}; rename one")
+    return Targets(wanted, sets, figures)

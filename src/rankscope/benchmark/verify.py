@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
@@ -22,7 +22,6 @@ from rankscope.benchmark.config.loading import LoadedConfig, config_hash
 from rankscope.benchmark.config.model import Config
 from rankscope.benchmark.config.secrets import Secrets
 from rankscope.benchmark.config.sections import read_section
-from rankscope.benchmark.drawn_pages import pages
 from rankscope.benchmark.folder import (
     LANGUAGE_REPORT,
     MANIFEST,
@@ -31,23 +30,23 @@ from rankscope.benchmark.folder import (
     inside,
     read_table,
     report_file,
-    results_file,
     run_file,
-    values_file,
 )
-from rankscope.benchmark.outcome import Outcome, measure_infos, measure_values
+from rankscope.benchmark.outcome import Outcome, reports_of
 from rankscope.benchmark.prepare import Benchmark
 from rankscope.benchmark.score import compare, score
 from rankscope.benchmark.systems import described
 from rankscope.benchmark.targets import Targets
-from rankscope.benchmark.write import tables
+from rankscope.benchmark.write import pages, tables
 from rankscope.collection.qrels import Qrels
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import read_bytes
 from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.part import FileRef, Part, Record, dotted
+from rankscope.records.experiment_files import ANNOTATIONS, ONTOLOGY, QRELS, QUERIES, TIMINGS
 from rankscope.records.manifest import ExperimentManifest
+from rankscope.records.origin import EngineFacts, ModelUsage
 from rankscope.records.report import (
     NO_TIME,
     BenchmarkReport,
@@ -55,9 +54,7 @@ from rankscope.records.report import (
     ExperimentTimings,
     RunInfo,
 )
-from rankscope.records.table_names import ANNOTATIONS, ONTOLOGY, QRELS, QUERIES, TIMINGS
 from rankscope.reports.explorer.packing import without_compression
-from rankscope.reports.verdict import verdict
 from rankscope.retrieval.fetch import Fetched
 from rankscope.retrieval.protocol import Query
 from rankscope.runs.table import Run, read_run
@@ -78,6 +75,11 @@ class Checked(Part):
     """What it is: a file, or what it should agree with."""
     problem: str = ""
     """What is wrong with it; '' if nothing."""
+
+    @classmethod
+    def of(cls, what: str, holds: bool, problem: str) -> Self:
+        """Return that something holds, or else what is wrong with it."""
+        return cls(what=what, problem="" if holds else problem)
 
 
 class Verification(Part, Shown):
@@ -134,9 +136,8 @@ def verify(folder: Path, *, digest: str = "") -> Verification:
     current = digest_of(folder)
     checks = [*_files(folder, manifest)]
     if digest:
-        same = current.startswith(digest.lower())
         problem = f"has the digest {current}, and {digest} was expected"
-        checks.append(Checked(what=MANIFEST, problem="" if same else problem))
+        checks.append(Checked.of(MANIFEST, current.startswith(digest.lower()), problem))
     try:
         checks += _scores(folder, manifest, report)
     except Exception as error:  # the folder may hold anything
@@ -173,7 +174,7 @@ def _files(folder: Path, manifest: ExperimentManifest) -> Iterator[Checked]:
     except ValueError:  # infinite numbers and broken text, which are never written
         same = False
     problem = "its hash differs from the one recorded: the manifest was changed"
-    yield Checked(what="config", problem="" if same else problem)
+    yield Checked.of("config", same, problem)
 
 
 def _file_problem(folder: Path, recorded: FileRef) -> str:
@@ -208,78 +209,51 @@ def _pages(
 # --- scores --------------------------------------------------------------------------------------
 
 
-_FOLLOWS = (
-    *("experiment", "collection", "queries", "rules"),
-    *("measures", "systems", "comparison", "verdict"),
-)
-"""Fields of the report that follow from the runs, the judgments and the config."""
-
-
 def _scores(
     folder: Path, manifest: ExperimentManifest, report: BenchmarkReport
 ) -> Iterator[Checked]:
-    """Score the recorded runs again, and hold everything that follows against what is recorded."""
+    """Score the recorded runs again, and hold everything that follows against what is recorded.
+
+    What a run's checks and the analyses say is taken as it is: both may rest on the corpus.
+    """
     benchmark = _benchmark(folder, manifest, report)
-    fetched = {}
-    for system in report.systems:
-        infos = [system.run, *system.again]
-        answers = [_fetched(folder, benchmark, info, at) for at, info in enumerate(infos, start=1)]
-        same = [answer.run.fingerprint() for answer in answers] == [info.run_id for info in infos]
-        problem = "" if same else "is not the one that was scored"
-        yield Checked(what=f"run of {system.name}", problem=problem)
-        fetched[system.name] = answers
-    sound = {
-        system.name: [answer.run for answer in fetched[system.name]]
+    names = [system.name for system in report.systems]
+    evaluations = {name: EvaluationReport.read(inside(folder, report_file(name))) for name in names}
+    notes = {name: evaluations[name].diagnostics.notes for name in names}
+    fetched = {
+        system.name: [
+            _fetched(folder, benchmark, info, notes[system.name], time)
+            for time, info in enumerate([system.run, *system.again], start=1)
+        ]
         for system in report.systems
-        if system.broken is None
     }
-    scores = score(benchmark, sound)
-    comparison = compare(benchmark, scores)
-    outcome = Outcome(benchmark, fetched, {}, scores, comparison, {}, {})
-    for name, table in tables(outcome):
-        yield Checked(
-            what=f"{name}, its content", problem=_table_problem(folder, manifest, name, table)
-        )
-    values = measure_values(benchmark, scores, comparison)
-    files = {artifact.path: artifact for artifact in manifest.artifacts}
-    systems = []
     for system in report.systems:
-        name, is_scored = system.name, system.name in scores.runs
-        again = {
-            "run": system.run.model_copy(update={"file": files.get(run_file(name))}),
-            "report": report_file(name),
-            "per_query": files.get(values_file(name)),
-            "results": files.get(results_file(name)),
-            "measures": values.get(name, []),
-            "accounting": scores.run(name).accounting if is_scored else None,
-        }
-        systems.append(system.model_copy(update=again))
-    computed = report.model_copy(
-        update={
-            "experiment": benchmark.experiment,
-            "queries": files.get(QUERIES),
-            "collection": benchmark.collection.info,
-            "rules": scores.rules,
-            "measures": measure_infos(scores, benchmark.targets),
-            "systems": systems,
-            "comparison": comparison,
-        }
-    )
-    computed = computed.model_copy(update={"verdict": verdict(computed)})
-    was, now = _plain(report), _plain(computed)
-    for field in _FOLLOWS:
-        problem = _difference(was[field], now[field], (field,))
+        run_ids = [info.run_id for info in (system.run, *system.again)]
+        same = [answer.run.fingerprint() for answer in fetched[system.name]] == run_ids
+        yield Checked.of(f"run of {system.name}", same, "is not the one that was scored")
+    broken = {system.name: system.broken for system in report.systems if system.broken is not None}
+    sound = {name: [answer.run for answer in fetched[name]] for name in names if name not in broken}
+    scores = score(benchmark, sound)
+    findings = {name: evaluations[name].diagnostics.findings for name in names}
+    answers = {name: answer for name, answer in report.analyses if answer is not None}
+    comparison = compare(benchmark, scores)
+    outcome = Outcome(benchmark, fetched, broken, findings, scores, comparison, answers, {})
+    for name, table in tables(outcome):
+        problem = _table_problem(folder, manifest, name, table)
+        yield Checked(what=f"{name}, its content", problem=problem)
+    files = {artifact.path: artifact for artifact in manifest.artifacts}
+    missing = FileRef(path="", sha256="", bytes=0)
+    again, evaluated = reports_of(outcome, lambda name: files.get(name, missing), created="")
+    was, now = _plain(report), _plain(again) | {"findings": _plain(report)["findings"]}
+    for field in was:
+        problem = _difference(was[field], now.get(field), (field,))
         yield Checked(what=f"{REPORT}: {field}", problem=problem)
-    for system in computed.systems:
-        evaluation = EvaluationReport.read(inside(folder, report_file(system.name)))
-        update = {name: getattr(system, name) for name in ("run", "measures", "accounting")}
-        shared = ("experiment", "collection", "profile", "rules")
-        update |= {name: getattr(computed, name) for name in shared}
-        problem = _difference(_plain(evaluation), _plain(evaluation.model_copy(update=update)))
-        yield Checked(what=f"{report_file(system.name)}, its content", problem=problem)
-    same = manifest.experiment == benchmark.experiment
+    for name, evaluation in evaluations.items():
+        problem = _difference(_plain(evaluation), _plain(evaluated[name]))
+        yield Checked(what=f"{report_file(name)}, its content", problem=problem)
     problem = f"is {manifest.experiment}, and {benchmark.experiment} follows from what is recorded"
-    yield Checked(what="id of the experiment", problem="" if same else problem)
+    same = manifest.experiment == benchmark.experiment
+    yield Checked.of("id of the experiment", same, problem)
 
 
 def _benchmark(folder: Path, manifest: ExperimentManifest, report: BenchmarkReport) -> Benchmark:
@@ -327,13 +301,16 @@ def _ontology(folder: Path, report: BenchmarkReport) -> Ontology | None:
     )
 
 
-def _fetched(folder: Path, benchmark: Benchmark, info: RunInfo, time: int) -> Fetched:
+def _fetched(
+    folder: Path, benchmark: Benchmark, info: RunInfo, notes: Sequence[str], time: int
+) -> Fetched:
     """Read a run, with the queries that were answered by no document, which a file cannot hold."""
     run = read_run(inside(folder, run_file(info.system, time))) if info.rows else Run()
     asked = [query.query_id for query in benchmark.collection.queries]
     run = run.answers([name for name in asked if name not in info.failures]).named(info.system)
     run = run if info.collapsed is None else run.collapsed_from(info.collapsed)
-    return Fetched(run, dict(info.failures), NO_TIME, info.identity)
+    facts: tuple[EngineFacts | ModelUsage, ...] = (*info.engines, *info.usage)
+    return Fetched(run, dict(info.failures), NO_TIME, info.identity, tuple(notes), facts)
 
 
 # --- what differs --------------------------------------------------------------------------------

@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from rankscope.benchmark.drawn_pages import pages
-from rankscope.benchmark.environment import git_state, machine, now
+from rankscope.benchmark.environment import machine, now
 from rankscope.benchmark.folder import (
     MANIFEST,
     REPORT,
     Unfinished,
     file_ref,
+    read_table,
     report_file,
     results_file,
     run_file,
     values_file,
 )
 from rankscope.benchmark.outcome import TOP, Outcome, manifest_of, reports_of
+from rankscope.document.markdown import as_markdown
 from rankscope.files import replacing
 from rankscope.measures.language import Measure
 from rankscope.part import FileRef
+from rankscope.records.experiment_files import (
+    ANNOTATIONS,
+    DOCUMENTS,
+    ONTOLOGY,
+    QRELS,
+    QUERIES,
+    TIMINGS,
+)
+from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport, ExperimentTimings
-from rankscope.records.table_names import ANNOTATIONS, DOCUMENTS, ONTOLOGY, QRELS, QUERIES, TIMINGS
 from rankscope.records.tops import best_judged, tops
+from rankscope.reports.benchmark import benchmark_document
+from rankscope.reports.explorer.contents import Contents, contents_of_experiment
+from rankscope.reports.explorer.packing import report_page
 from rankscope.tables.frames import parquet_bytes
 from rankscope.tables.writing import write_trec_or_jsonl
 
@@ -75,7 +89,6 @@ def write_experiment(
         outcome,
         report,
         models=models,
-        git=git_state(outcome.benchmark.loaded.folder),
         machine=machine(),
         artifacts=folder.files(),
     )
@@ -142,3 +155,39 @@ def _top(outcome: Outcome, name: str) -> pl.DataFrame:
     ranked = run.trec_columns().select("query_id", "rank", "doc_id", "score")
     unknown = pl.lit(None, pl.Float64).alias("adds")
     return ranked.filter(pl.col("rank") <= TOP).with_columns(unknown)
+
+
+# --- pages ---------------------------------------------------------------------------------------
+
+
+def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -> dict[str, str]:
+    """Draw the pages of a report of what is in its folder, by file."""
+    contents = folder_contents(report, folder, manifest)
+    return {
+        "BenchmarkComparison.md": as_markdown(benchmark_document(report, with_times=False)),
+        "BenchmarkReport.html": report_page(
+            benchmark_document(report, manifest=manifest), contents
+        ),
+    }
+
+
+def folder_contents(
+    report: BenchmarkReport,
+    folder: Path,
+    manifest: ExperimentManifest | None,
+    *,
+    top: int | None = None,
+    with_text: bool = True,
+) -> Contents | None:
+    """Gather what an explorer shows of an experiment; None if its tables are not there.
+
+    Without a manifest, nothing says that the tables are those that were recorded. ``top``: how many
+    documents of each answer are shown; None: as many as were recorded.
+    """
+
+    def table(name: str) -> pl.DataFrame | None:
+        if manifest is None or not os.path.lexists(folder / name):
+            return None
+        return read_table(folder, name, manifest)
+
+    return contents_of_experiment(report, table, str(folder), top=top, with_text=with_text)

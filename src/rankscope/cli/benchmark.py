@@ -22,7 +22,7 @@ from rankscope.cli.progress import watching
 
 if TYPE_CHECKING:
     from rankscope.benchmark.by_language import LanguageResults
-    from rankscope.benchmark.run import Planned, Result
+    from rankscope.benchmark.run import Result
     from rankscope.document.blocks import Point
     from rankscope.records.report import BenchmarkReport
 
@@ -41,7 +41,6 @@ KINDS = ["config", "evaluation", "benchmark", "manifest", "timings"]
 )
 @shared.CONFIG
 @shared.CONFIG_OPTIONS
-@option("--dry-run", "Show the systems and whether their answers are cached; run nothing")
 @option("--fresh", "Ignore the cache")
 @shared.FAIL_UNDER
 @shared.formats(METRICS)
@@ -51,8 +50,6 @@ def run(
     config: str,
     folder: str,
     settings: tuple[str, ...],
-    jobs: int,
-    dry_run: bool,
     fail_under: tuple[str, ...],
     no_python: bool,
     quiet: bool,
@@ -63,16 +60,15 @@ def run(
 
     CONFIG is a YAML or TOML file: the collection, the systems, what to measure. Answers are cached,
     so a stopped benchmark continues where it was. A config is code: the Python functions it
-    names run with your rights; --dry-run imports nothing, and --no-python refuses them.
+    names run with your rights; --no-python refuses them.
     """
-    from rankscope.benchmark.by_language import languages_to_run
+    from rankscope.benchmark.by_language import run_languages
+    from rankscope.benchmark.collection import languages_to_run
     from rankscope.benchmark.config.loading import read_config
-    from rankscope.benchmark.run import plan_benchmark, run_benchmark, run_languages
+    from rankscope.benchmark.run import run_benchmark
     from rankscope.integrations.limits import read_limits
     from rankscope.printing import hide_with, put_line
 
-    if dry_run and output.format == METRICS:
-        raise click.UsageError("--dry-run has no metrics; leave out one of the two")
     loaded = read_config(config, settings=settings)
     hide_with(loaded.secrets.hide)
     several = bool(languages_to_run(loaded))
@@ -88,12 +84,9 @@ def run(
         noun="system",
     )
     options |= {"output": folder, "python": not no_python}
-    if dry_run:
-        _show_plan(plan_benchmark(loaded, **options), output, quiet=quiet)
-        return 0
     with watching(quiet=quiet) as watcher:
         run_all = run_languages if several else run_benchmark
-        result = run_all(loaded, watcher=watcher, jobs=jobs, **options)
+        result = run_all(loaded, watcher=watcher, **options)
     status = show_result(result, output, quiet=quiet)
     means = {
         f"{system.name} ({code})" if code else system.name: {
@@ -106,21 +99,6 @@ def run(
     for sentence in missed:
         put_line(sentence)
     return ANSWER_IS_NO if missed else status
-
-
-def _show_plan(plan: list[Planned], output: Output, *, quiet: bool) -> None:
-    """Print what a run would ask: each system, and whether its answers are cached."""
-    from dataclasses import asdict
-
-    from rankscope.document.blocks import Document, Section, Table, plain_rows, text_columns
-
-    rows = plain_rows((each.step, each.state, each.about) for each in plan)
-    table = Table(text_columns("step", "state", "about"), rows)
-    if not quiet or output.format == "json":
-        output.write(
-            Document("Plan", (Section("", (table,)),)),
-            data=lambda: [asdict(planned) for planned in plan],
-        )
 
 
 def show_result(result: Result | LanguageResults, output: Output, *, quiet: bool) -> int:
@@ -172,7 +150,6 @@ def _places(page: Path) -> list[Point]:
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
 @option("--digest HEX", "Require this digest of the manifest, or its beginning", default="")
 @shared.output_options()
-@shared.MAX_SIZE
 def verify(*, folder: Path, digest: str, output: Output) -> int:
     """Score an experiment's runs again, and check that its record holds.
 
@@ -197,7 +174,6 @@ def verify(*, folder: Path, digest: str, output: Output) -> int:
 @shared.measures_option("[default: all]")
 @shared.SEED
 @shared.output_options()
-@shared.MAX_SIZE
 def compare(
     *,
     before: Path,
@@ -221,7 +197,6 @@ def compare(
 )
 @click.argument("folder", type=click.Path(path_type=Path), metavar="[DIR]", default="benchmarks")
 @shared.output_options()
-@shared.MAX_SIZE
 def list_(*, folder: Path, output: Output) -> None:
     """List the experiments of a folder, newest first, with main measure and verdict."""
     from rankscope.benchmark.listing import list_experiments
@@ -242,7 +217,7 @@ def schema(*, kind: str) -> None:
     KIND is config, evaluation (EvaluationReport), benchmark (BenchmarkReport), manifest
     (ExperimentManifest) or timings (ExperimentTimings).
     """
-    from rankscope.benchmark.config.json_schema import config_json_schema
+    from rankscope.benchmark.config.model import config_json_schema
     from rankscope.part import json_of
     from rankscope.records.manifest import ExperimentManifest
     from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings

@@ -31,7 +31,7 @@ def validate(
     others are still checked.
     """
     from rankscope.benchmark.case_validation import validate_cases
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
 
     rules = Scoring.of("evaluate", scoring)
     reading: dict[str, Any] = {"ontology": rules.ontology, "columns": rules.columns}

@@ -53,7 +53,6 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS
 @shared.PIECES
 @shared.output_options(METRICS)
 @shared.PAGE
-@shared.MAX_SYSTEMS
 def compare(
     *,
     qrels: str,
@@ -66,7 +65,6 @@ def compare(
     cluster: str | None,
     weights: str | None,
     corpus: str | None,
-    max_systems: int | None,
     scoring: dict[str, Any],
     output: Output,
     **options: Any,
@@ -77,7 +75,7 @@ def compare(
     data can't tell, you see how large a difference it could have shown. Name a run with NAME=RUN.
     """
     from rankscope.scoring.evaluate import score
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
     from rankscope.statistics.comparison import compare_scores
     from rankscope.statistics.settings import Settings
 
@@ -100,7 +98,6 @@ def compare(
     )
     output.write(
         comparison,
-        max_systems=max_systems,
         contents=lambda: page_contents(
             scored,
             output,

@@ -39,7 +39,7 @@ def convert(source: str, target: str, *, scoring: dict[str, Any], **options: Any
     documents can be read. Suffixes .gz .bz2 .xz .zst compress; - is standard input or output.
     """
     from rankscope.integrations.convert import convert as run_conversion
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
 
     rules = Scoring.of("convert", scoring)
     reading = ("labels", "duplicates", "columns", "chunking")

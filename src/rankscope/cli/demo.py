@@ -58,7 +58,6 @@ def demo(*, folder: str, copy: str | None, quiet: bool, output: Output) -> int:
 @click.argument("folder", type=Name(), default=".", metavar="[DIR]")
 @option("--from golden FILE", "Golden set: questions with the ids of documents that answer them")
 @option("--corpus FILE", "Documents, for a first search over them")
-@shared.MAX_SIZE
 def init(*, folder: str, golden: str | None, corpus: str | None) -> None:
     """Start a project that measures a search: golden set, config, test, CI workflow, README.
 

@@ -17,7 +17,7 @@ from rankscope.cli.output import Output, page_contents
 if TYPE_CHECKING:
     from rankscope.records.diagnosis import Diagnosis
     from rankscope.reports.explorer.contents import Contents
-    from rankscope.scoring.scores import Scored
+    from rankscope.scoring.scored_runs import Scored
 
 
 @command(
@@ -120,7 +120,7 @@ def _of_runs(
     from rankscope.records.diagnosis import diagnose as diagnose_runs
     from rankscope.scoring.evaluate import score
     from rankscope.scoring.inputs import read_inputs
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
 
     files = ("queries", "corpus", "decisions", "ratings", "training", "costs")
     shared.check_standard_input(qrels, *run, *(options[name] for name in files))

@@ -68,7 +68,6 @@ _APART = ("workers", "cluster", "per_query_output")
 @shared.PIECES
 @shared.output_options("trec", METRICS)
 @shared.PAGE
-@shared.MAX_SYSTEMS
 def evaluate(
     *,
     qrels: str,
@@ -92,8 +91,8 @@ def evaluate(
     from rankscope.scoring.bounds import bounds_of
     from rankscope.scoring.evaluate import score
     from rankscope.scoring.inputs import as_judgments, read_inputs
-    from rankscope.scoring.options import Scoring
-    from rankscope.scoring.usual import usual_measures
+    from rankscope.scoring.plans import usual_measures
+    from rankscope.scoring.scoring_options import Scoring
 
     shared.check_standard_input(qrels, *run, corpus, queries)
     _check_format(output.format, options)
@@ -148,10 +147,8 @@ def evaluate(
             bounds=bounds_by_run,
             intervals=False if output.format == "csv" else options["intervals"],
             worst=options["worst"] or 0,
-            max_systems=options["max_systems"],
             texts=shared.query_texts(queries, golden=qrels) if is_told else None,
             contents=lambda: page_contents(scored, output, queries=queries or qrels, corpus=corpus),
-            answers=runs,
         )
     print_warnings(missed)
     return status
@@ -198,7 +195,7 @@ def _usual_in(gold: Any, files: Mapping[str, Any], rules: Any) -> tuple[str, ...
     """
     from rankscope.errors import RankscopeError
     from rankscope.scoring.inputs import read_inputs
-    from rankscope.scoring.usual import longest, usual_to
+    from rankscope.scoring.plans import longest, usual_to
 
     def lengths() -> Iterator[int | None]:
         for path in files.values():

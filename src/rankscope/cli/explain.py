@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 @shared.TABLES_BUT_QUERY
 @shared.NO_ANSWER
 @shared.RELEVANCE_LEVEL
-@shared.MAX_SIZE
 @shared.output_options()
 def explain(
     *,
@@ -60,7 +59,7 @@ def explain(
     from rankscope.measures.language import parse_measures
     from rankscope.scoring.explain import explain as explain_measure
     from rankscope.scoring.inputs import read_inputs
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
 
     shared.check_standard_input(qrels, run)
     if (query_id is None) == (not theirs):

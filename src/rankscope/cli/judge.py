@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @command(
     "rankscope diagnose demo/qrels.tsv demo/lexical.run demo/hybrid.run --pool pool.jsonl",
-    "rankscope judge pool.jsonl --status",
+    "rankscope judge pool.jsonl --export judged.qrels",
     "rankscope judge pool.jsonl --queries demo/queries.jsonl --corpus demo/corpus.jsonl \\",
     "  --model qwen3 --set url=http://localhost:11434/v1 --dry-run",
 )
@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 @option("--corpus FILE", "Documents with titles and texts")
 @option("--qrels OUT", "Write qrels at the end: .qrels, .txt (TREC), .tsv (BEIR)")
 @rare("--rater NAME", "Who judges  [default: the page asks]", "Judging")
-@option("--export OUT", "Write judgments so far; the suffix tells the format", "Judging")
-@option("--status", "Show what is judged and by whom, and open no page", "Judging")
+@option("--export OUT", "Write what is judged so far, and open no page", "Judging")
 @rare(
     "--order WAY",
-    "Order of a query's documents; depth is by best rank",
+    "Order of the documents; random differs by rater, given is that of the pool",
     "Judging",
-    one_of=["random", "depth", "given"],
+    one_of=["random", "given"],
     default="random",
 )
 @rare(
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     "Model",
     multiple=True,
 )
-@option("--ratings OUT", "Write a row for each rating: .csv, .tsv, .jsonl", "Model")
+@option("--ratings OUT", "Write a row for each rating: .csv, .jsonl", "Model")
 @rare("--human QRELS", "Compare the model with these judgments of people", "Model")
 @option("--dry-run", "Show the plan and the first request; send nothing", "Model")
 @rare(
@@ -75,7 +74,6 @@ if TYPE_CHECKING:
 )
 @rare("--cache DIR", "Cache of replies  [default: .cache beside --ratings]", "Model")
 @shared.QUIET
-@shared.MAX_SIZE
 @shared.formats()
 @shared.TARGET
 @click.pass_context
@@ -94,9 +92,10 @@ def judge(
     documents, or the folder of a benchmark (DIR). Systems, ranks and scores stay hidden. --model
     sends the texts to a model and caches its replies, so a stopped command continues.
     """
-    log_only = options["log"] and (options["export"] or options["status"])
-    if pool is None and not runs and not log_only:
+    if pool is None and not runs and not (options["log"] and options["export"]):
         raise click.UsageError("name what to judge: POOL, DIR or --runs RUN")
+    if pool is not None and runs:
+        raise click.UsageError("name a pool or --runs, not both")
     other = "Judging" if options["model"] else "Model"
     for typed in typed_options(ctx):
         if typed.heading == other:
@@ -105,10 +104,13 @@ def judge(
     texts = (options["queries"], options["corpus"])
     shared.check_standard_input(pool, *runs, *texts, options["human"])
     if options["model"]:
-        from rankscope.cli.judge_model import judge_by_model as begin
+        from rankscope.cli.judge_model import judge_by_model
+
+        judge_by_model(lambda: _chosen_pool(pool, runs, options), pool, runs, options, output)
     else:
-        from rankscope.cli.judge_page import judge_on_page as begin
-    begin(lambda: _chosen_pool(pool, runs, options), pool, runs, options, output)
+        from rankscope.cli.judge_page import judge_on_page
+
+        judge_on_page(lambda: _chosen_pool(pool, runs, options), pool, runs, options)
 
 
 def _chosen_pool(
@@ -120,34 +122,31 @@ def _chosen_pool(
     """
     from rankscope.collection.queries import read_queries
     from rankscope.reports.judging.judging_pool import (
-        asked_in,
+        document_texts,
         pool_of_runs,
+        query_texts,
         read_pool,
-        shelved_in,
     )
     from rankscope.runs.table import as_run
 
-    pools = []
     if pool is not None:
-        pools.append(_of_experiment(Path(pool)) if os.path.isdir(pool) else read_pool(pool))
-    if runs:
+        whole = _of_experiment(Path(pool)) if os.path.isdir(pool) else read_pool(pool)
+    else:
         answers = [as_run(run) for run in shared.named_runs(runs)]
         names = ", ".join(run.name for run in answers)
-        pools.append(pool_of_runs(answers, options["depth"], names))
-    whole = pools[0] if len(pools) == 1 else pools[0].joined(pools[1])
+        whole = pool_of_runs(answers, options["depth"], names)
     if options["queries"] is not None:
-        known = asked_in(read_queries(options["queries"]))
-        _check_shared({pair.query_id for pair in whole.ranks}, known, "query", options["queries"])
+        known = query_texts(read_queries(options["queries"]))
+        _check_shared(frozenset(whole.query_ids), known, "query", options["queries"])
         whole = whole.with_queries(known)
     if options["corpus"] is not None:
-        documents = dict(whole.only(shelved_in(options["corpus"])))
-        wanted = {pair.doc_id for pair in whole.ranks}
-        _check_shared(wanted, documents, "document", options["corpus"])
-        whole = whole.with_documents(documents.items())
+        documents = document_texts(options["corpus"], whole.doc_ids)
+        _check_shared(whole.doc_ids, documents, "document", options["corpus"])
+        whole = whole.with_documents(documents)
     return whole
 
 
-def _check_shared(wanted: set[str], known: Collection[str], noun: str, path: str) -> None:
+def _check_shared(wanted: frozenset[str], known: Collection[str], noun: str, path: str) -> None:
     """Refuse a file that knows nothing of the pool; say what it does not know."""
     from rankscope.cli import say
     from rankscope.errors import InputError, counted, shown
@@ -170,8 +169,8 @@ def _of_experiment(folder: Path) -> JudgingPool:
     from rankscope.collection.queries import read_queries
     from rankscope.diagnosis.holes import holes
     from rankscope.errors import InputError
-    from rankscope.records.table_names import DOCUMENTS, QUERIES
-    from rankscope.reports.judging.judging_pool import asked_in, pool_of, shelved_in
+    from rankscope.records.experiment_files import DOCUMENTS, QUERIES
+    from rankscope.reports.judging.judging_pool import document_texts, pool_of, query_texts
 
     _, report = open_experiment(folder)
     unjudged = holes.of(report.analyses)
@@ -181,6 +180,8 @@ def _of_experiment(folder: Path) -> JudgingPool:
         )
     pool = pool_of(unjudged.judge, folder.resolve().name)
     if inside(folder, QUERIES).is_file():
-        pool = pool.with_queries(asked_in(read_queries(inside(folder, QUERIES))))
-    documents = inside(folder, DOCUMENTS)
-    return pool.with_documents(shelved_in(documents)) if documents.is_file() else pool
+        pool = pool.with_queries(query_texts(read_queries(inside(folder, QUERIES))))
+    corpus = inside(folder, DOCUMENTS)
+    if corpus.is_file():
+        pool = pool.with_documents(document_texts(corpus, pool.doc_ids))
+    return pool

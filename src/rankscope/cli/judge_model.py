@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankscope.benchmark.config.llm_config import read_llm_config
+from rankscope.benchmark.config.loading import read_llm_config
 from rankscope.cli.output import Output, print_line
 from rankscope.cli.progress import watching
 from rankscope.collection.qrels import Qrels
@@ -17,14 +17,12 @@ from rankscope.errors import InputError, shown
 from rankscope.files import replacing, suffix_of
 from rankscope.printing import hide_with
 from rankscope.reports.judging.judgment_exports import (
+    check_kind,
     existing_grades,
-    export_format,
     qrels_bytes,
-    qrels_format,
-    ratings_bytes,
+    table_bytes,
 )
-from rankscope.retrieval.llm.judging_batches import plan_judging
-from rankscope.retrieval.llm.llm_judge import judge_with_llm, median_grades
+from rankscope.retrieval.llm.llm_judge import judge_with_llm, median_grades, plan_judging
 
 if TYPE_CHECKING:
     from rankscope.reports.judging.judging_pool import JudgingPool
@@ -44,11 +42,11 @@ def judge_by_model(
     """Let the model judge, and write its ratings and how far it can be trusted."""
     ratings, qrels, quiet = options["ratings"], options["qrels"], options["quiet"]
     if ratings is None and not options["dry_run"]:
-        raise click.UsageError("Name where ratings go: --ratings OUT.")
+        raise click.UsageError("name where ratings go: --ratings OUT")
     if ratings is not None:  # names that would be refused after the work is done
-        export_format(ratings, "ratings")
+        check_kind(ratings, "ratings")
     if qrels is not None:
-        qrels_format(qrels)
+        check_kind(qrels, "qrels")
     model, settings = options["model"], options["settings"]
     is_file = suffix_of(model) in CONFIGS
     read = [place, options["human"], *runs, options["queries"], options["corpus"]]
@@ -60,7 +58,7 @@ def judge_by_model(
     )
     hide_with(config.secrets.hide)
     pool = read_pool()
-    human = _labels(options["human"], pool.ranks)
+    human = _labels(options["human"], dict.fromkeys(pool.pairs))
     arguments: dict[str, Any] = {"repeats": options["repeats"], "folder": config.folder}
     if options["dry_run"]:
         output.write(plan_judging(pool, config.options, **arguments))
@@ -80,8 +78,7 @@ def judge_by_model(
         watcher.ended(stage, judged.result.usage.seconds)
     frame = judged.ratings.to_polars()
     with replacing(ratings) as sink:
-        whole_grades = frame["grade"].cast(int)
-        sink.write(ratings_bytes(frame.with_columns(whole_grades), suffix_of(ratings)))
+        sink.write(table_bytes(frame.with_columns(frame["grade"].cast(int)), ratings))
     if qrels is not None:
         with replacing(qrels) as sink:
             sink.write(qrels_bytes(Qrels(median_grades(judged.ratings)), qrels))

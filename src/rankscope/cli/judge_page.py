@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankscope.cli import say
-from rankscope.cli.output import Output, program
+from rankscope.cli.output import program
 from rankscope.errors import InputError, counted
 from rankscope.files import decoded, read_bytes
-from rankscope.records.table_names import QRELS
-from rankscope.reports.judging.judging_agreement import judging_agreement
+from rankscope.records.experiment_files import QRELS
 from rankscope.reports.judging.judging_desk import (
     GRADES,
     Desk,
@@ -26,10 +25,11 @@ from rankscope.reports.judging.judging_desk import (
     usual_guidelines,
 )
 from rankscope.reports.judging.judgment_exports import (
+    check_kind,
     check_nothing_lost,
     existing_grades,
     export_format,
-    qrels_format,
+    given_grades,
     write_export,
 )
 from rankscope.reports.judging.judgment_log import JudgmentLog
@@ -44,9 +44,8 @@ def judge_on_page(
     place: str | None,
     runs: tuple[str, ...],
     options: Mapping[str, Any],
-    output: Output,
 ) -> None:
-    """Serve the page until it is interrupted, or show or export what is judged so far.
+    """Serve the page until it is interrupted, or export what is judged so far.
 
     ``place`` is the pool's file or folder, if it has one.
     """
@@ -59,12 +58,9 @@ def judge_on_page(
     grades = {} if existing is None else existing_grades(existing)
     if target is not None:
         _export(log_path, target, grades)
-    if options["status"]:
-        from rankscope.reports.judging.judging_agreement import status_document
-
-        output.write(status_document(JudgmentLog(log_path)))
-    elif target is None:
-        _serve(_desk(read_pool(), log_path, grades, options), place or "--runs …", options)
+    else:
+        desk = _desk(read_pool(), log_path, grades, options)
+        _serve(desk, place or "--runs …", options)
 
 
 def _log_path(place: str | None, runs: tuple[str, ...], given: str | None) -> Path:
@@ -89,19 +85,21 @@ def _check_outside(place: str | None, path: Path | str | None) -> None:
 
 
 def _export(log_path: Path, target: str, existing: dict[Pair, float]) -> None:
-    """Write what is judged so far; say where qrels hide that raters differ."""
-    format = export_format(target)
+    """Write what is judged so far; say who judged, and where qrels hide that raters differ."""
+    kind = export_format(target)
     if not log_path.is_file():
         raise InputError(
             f"{log_path}: file not found; nothing was judged yet, or name the log with --log"
         )
     log = JudgmentLog(log_path)
-    write_export(log.judgments, target, format, existing=existing)
-    disputed = len(judging_agreement(log.judgments).again)
-    if disputed:
+    write_export(log.judgments, target, existing)
+    by_rater = (f"{rater} {len(log.judgments.of(rater)):,}" for rater in log.judgments.raters)
+    say(f"judged pairs: {', '.join(by_rater)}")
+    disputed = sum(len(set(grades)) > 1 for grades in given_grades(log.judgments).values())
+    if disputed and kind != "ratings":
         say(
-            f"raters differ on {counted(disputed, 'pair')}: qrels have the median grade, and "
-            "--status lists them"
+            f"raters differ on {counted(disputed, 'pair')}: qrels have the median grade; see where "
+            "with --export ratings.csv and rankscope diagnose --ratings"
         )
 
 
@@ -121,7 +119,7 @@ def _desk(
     )
     log = JudgmentLog(log_path)
     if terms.qrels is not None:
-        qrels_format(terms.qrels)
+        check_kind(terms.qrels, "qrels")
         check_nothing_lost(terms.qrels, log.judgments, existing)
     log.create()
     return Desk(pool, log, terms, existing)
@@ -142,7 +140,7 @@ def _serve(desk: Desk, what: str, options: Mapping[str, Any]) -> None:
             f"--port {options['port']}: cannot be used ({error.strerror}); name another port, or "
             "none"
         ) from None
-    judged = sum(1 for _ in desk.log.judgments.all())
+    judged = len(desk.log.judgments.all())
     say(f"{desk.summary()}; {counted(judged, 'judgment')} in {desk.log.path}; Ctrl-C ends this")
     if desk.log.cut_short:
         lines = counted(desk.log.cut_short, "line")
@@ -151,8 +149,7 @@ def _serve(desk: Desk, what: str, options: Mapping[str, Any]) -> None:
     sys.stdout.flush()
     wanted = options["opens"]
     if _has_screen() if wanted is None else wanted:
-        link = server.launch_link()
-        threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+        threading.Thread(target=webbrowser.open, args=(server.link,), daemon=True).start()
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -175,7 +172,7 @@ def _has_screen() -> bool:
 def _finish(desk: Desk, what: str) -> None:
     """Write the qrels of --qrels, and say where everything is."""
     with desk.log.held() as judgments:
-        judged = sum(1 for _ in judgments.all())
+        judged = len(judgments.all())
         written = desk.write_qrels()
     logged = f"{counted(judged, 'judgment')} in {desk.log.path}"
     if written is not None:

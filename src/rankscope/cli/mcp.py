@@ -9,8 +9,8 @@ from rankscope.cli.help import command, option
 
 @command("rankscope mcp demo/ < /dev/null")
 @click.argument("folder")
-@option("--max-size SIZE", "Largest file to read, unpacked too", default="1GB")
-def mcp(*, folder: str, max_size: str) -> None:
+@option("--max-bytes N", "Largest file to read", default=1_000_000_000)
+def mcp(*, folder: str, max_bytes: int) -> None:
     """Let an assistant evaluate the files in FOLDER: a server of the Model Context Protocol.
 
     Start it from a client; it speaks on standard input and output. Its tools list files, evaluate,
@@ -21,10 +21,8 @@ def mcp(*, folder: str, max_size: str) -> None:
 
     from rankscope.cli import say
     from rankscope.errors import InputError
-    from rankscope.files import size_in_bytes
     from rankscope.integrations.mcp_server import Workspace, serve
 
-    max_bytes = size_in_bytes(max_size, "--max-size")
     root = Path(folder)
     if not root.is_dir():
         problem = "is not a folder" if root.exists() else "folder not found"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankscope.diagnosis.failures import Failures
     from rankscope.document.blocks import Document, Point
     from rankscope.reports.explorer.contents import Contents
-    from rankscope.scoring.scores import Scored
+    from rankscope.scoring.scored_runs import Scored
 
 FORMATS = ("table", "markdown", "html", "latex", "csv", "json")
 
@@ -190,18 +190,17 @@ def page_contents(
     ``queries`` may be the file of judgments, if that is a golden set and holds them.
     """
     from rankscope.collection.corpus import read_corpus
-    from rankscope.reports.explorer.gathering import TOP, contents_of_scored
-    from rankscope.reports.explorer.whole_page import limited
+    from rankscope.reports.explorer.contents import TOP, contents_of_scored
 
-    contents = contents_of_scored(
+    return contents_of_scored(
         scored,
         queries=_described(queries) if output.with_text else (),
         corpus=None if corpus is None or not output.with_text else read_corpus(corpus),
         baseline=baseline,
         failures=failures,
         top=output.top or TOP,
+        with_text=output.with_text,
     )
-    return limited(contents, with_text=output.with_text)
 
 
 def _described(path: str | None) -> Iterable[tuple[str, str, dict[str, Any]]]:
@@ -221,7 +220,7 @@ def _described(path: str | None) -> Iterable[tuple[str, str, dict[str, Any]]]:
 
 
 def _page_of(document: Document, contents: Callable[[], Contents | None] | None) -> str:
-    from rankscope.reports.explorer.whole_page import report_page
+    from rankscope.reports.explorer.packing import report_page
 
     return report_page(document, None if contents is None else contents())
 

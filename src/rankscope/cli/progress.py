@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
+from rankscope.benchmark.steps import Watcher
 from rankscope.printing import put_line, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
-
-    from rankscope.benchmark.steps import Watcher
 
 
 @contextmanager
@@ -34,10 +33,8 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 @contextmanager
 def _watcher(*, quiet: bool) -> Iterator[Watcher]:
-    from rankscope.benchmark.steps import Silent
-
     if quiet or not sys.stderr.isatty():
-        yield Silent()
+        yield Watcher()
         return
     from rich.console import Console
     from rich.progress import (
@@ -61,7 +58,7 @@ def _watcher(*, quiet: bool) -> Iterator[Watcher]:
         yield _Bars(progress)
 
 
-class _Bars:
+class _Bars(Watcher):
     """A bar for each step that is being worked on."""
 
     def __init__(self, progress: Progress) -> None:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 @shared.TARGET
 @shared.OPEN
 @shared.PAGE
-@shared.MAX_SIZE
 def report(*, folder: str, output: Output) -> None:
     """Build the HTML report of a benchmark's folder once more, whole or with less in it.
 
@@ -33,12 +32,12 @@ def report(*, folder: str, output: Output) -> None:
     write theirs with --html.  [default of --output: report.html]
     """
     from rankscope.benchmark.by_language import LanguageReport
-    from rankscope.benchmark.drawn_pages import folder_contents
     from rankscope.benchmark.folder import LANGUAGE_REPORT
     from rankscope.benchmark.verify import open_experiment
+    from rankscope.benchmark.write import folder_contents
     from rankscope.document.views import document_of
     from rankscope.part import without_texts
-    from rankscope.reports.explorer.whole_page import limited, report_page
+    from rankscope.reports.explorer.packing import report_page
 
     target, place = output.target or "report.html", Path(folder)
     if not os.path.lexists(place):
@@ -49,7 +48,9 @@ def report(*, folder: str, output: Output) -> None:
         record = LanguageReport.read(place / LANGUAGE_REPORT)
     else:
         manifest, record = open_experiment(place)
-        contents = folder_contents(record, place, manifest)
+        contents = folder_contents(
+            record, place, manifest, top=output.top, with_text=output.with_text
+        )
         options["manifest"] = manifest
         if contents is None:
             put_line(
@@ -57,8 +58,7 @@ def report(*, folder: str, output: Output) -> None:
                 "queries; 'rankscope benchmark verify' says which"
             )
     shown = document_of(record if output.with_text else without_texts(record), **options)
-    page = report_page(shown, limited(contents, top=output.top, with_text=output.with_text))
-    write_file(target, page)
+    write_file(target, report_page(shown, contents))
     print_line(f"written to {target}")
     if output.is_opened:
         show_in_browser(target)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rankscope.benchmark.case_validation import CasesValidation
-    from rankscope.benchmark.fetch_runs import FetchedRun
+    from rankscope.benchmark.run import FetchedRun
     from rankscope.runs.validation import Validation
 
 
@@ -37,7 +37,7 @@ def fetch(
     CONFIG is the file of 'rankscope benchmark run'; it is code, and --no-python refuses functions.
     """
     from rankscope.benchmark.config.loading import read_config
-    from rankscope.benchmark.fetch_runs import fetch_runs
+    from rankscope.benchmark.run import fetch_runs
     from rankscope.cli import ANSWER_IS_NO
 
     loaded = read_config(config, settings=settings)
@@ -104,7 +104,7 @@ def validate(
     One of the files may be -, standard input.
     """
     from rankscope.runs.validation import Reference
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
 
     shared.check_standard_input(*run, *files.values())
     rules = Scoring.of("validate_run", scoring)
@@ -186,7 +186,7 @@ def fuse(
     """
     from rankscope.runs.fusion.fuse import fuse as fuse_runs
     from rankscope.runs.table import as_run
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
     from rankscope.tables.columns import RUN
     from rankscope.tables.detection import format_for
 

@@ -24,8 +24,6 @@ DEFAULTS = "[default: nDCG@10 AP@100 RR@10 R@50 R@100 Success@10; less deep for 
 def scoring_of(values: dict[str, Any]) -> dict[str, Any]:
     """Return the options of scoring that were given, as keyword arguments of `evaluate`."""
     given = {name: value for name, value in values.items() if value not in (None, ())}
-    if "collapse" in given and "doc_id_from" not in given:
-        raise click.UsageError("--collapse needs --doc-id-from: which document is a chunk of?")
     relations, annotations = given.pop("relation", ()), given.pop("annotations", None)
     if "ontology" in given:
         from rankscope.ontology.terms import read_ontology
@@ -91,11 +89,6 @@ TABLES_BUT_QUERY = options(
         default={},
     ),
     _common("--doc-id-from RULE", "Turn chunk ids into document ids, as with '#'"),
-    _reading(
-        "--collapse WAY",
-        "Score a document by its best chunk, or by the sum of them",
-        one_of=["best", "sum"],
-    ),
     _reading("--relevant NAME", "Column that holds the relevant documents (gold)"),
     _reading("--retrieved NAME", "Column that holds what was retrieved (run)"),
     _reading("--labels MAP", "Grades of labels: E=3,S=2", type=LABELS),
@@ -108,22 +101,7 @@ TABLES_BUT_QUERY = options(
 QUERY_COLUMN = _reading("--query NAME", "Column that holds the query")
 
 
-def _limit_size(ctx: click.Context, _: click.Parameter, size: str | None) -> None:
-    if size is not None:
-        from rankscope.files import max_size, size_in_bytes
-
-        size_in_bytes(size, "--max-size")
-        ctx.with_resource(max_size(size))
-
-
-MAX_SIZE = rare(
-    "--max-size SIZE",
-    "Most that a compressed file may expand to, such as 10GB (also RANKSCOPE_MAX_BYTES)",
-    "Reading",
-    expose_value=False,
-    callback=_limit_size,
-)
-TABLES = options(TABLES_BUT_QUERY, QUERY_COLUMN, MAX_SIZE)
+TABLES = options(TABLES_BUT_QUERY, QUERY_COLUMN)
 JUDGMENTS = options(TABLES, NO_ANSWER, RELEVANCE_LEVEL, ONTOLOGY, LANGUAGE)
 """How judgments and runs are read."""
 
@@ -191,12 +169,6 @@ FAIL_UNDER = option(
     "Output",
     multiple=True,
 )
-MAX_SYSTEMS = rare(
-    "--max-systems N",
-    "Show the N best runs and the baseline; 0: all  [default: 50]",
-    "Output",
-    type=click.IntRange(min=0),
-)
 
 # --- benchmarks ----------------------------------------------------------------------------------
 
@@ -213,10 +185,8 @@ CONFIG_OPTIONS = options(
         "--cache DIR",
         "Keep indexes, embeddings and answers here  [default: .cache in the output]",
     ),
-    option("--jobs N", "Number of parallel jobs", default=1),
     option("--no-python", "Refuse a config that names Python code"),
     QUIET,
-    MAX_SIZE,
 )
 
 # --- arguments -----------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from rankscope import __version__
-from rankscope.cli import shared
 from rankscope.cli.help import command, option
 from rankscope.printing import put
 
@@ -53,7 +52,6 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     expose_value=False,
     callback=_print_version,
 )
-@shared.MAX_SIZE
 def trec_eval(
     *,
     qrels: str,

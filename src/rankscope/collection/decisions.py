@@ -5,8 +5,6 @@ One row for each query; every column but the id may be missing, and so may singl
 - ``route``: where the query was sent; ``best`` (where it should go) and ``allowed`` (where it may
   go) hold one or several routes, ``routes`` the candidates, the likeliest first.
 - ``retrieved`` and ``needed``: whether documents were retrieved, and whether they should have been.
-- ``confidence`` of the route and ``gate_confidence`` of the gate, from 0 to 1: how likely the
-  decision is to be right, by what made it.
 
 Several routes in one cell are a list, or text separated by ``;`` or ``|``. `COLUMNS` lists other
 names of the columns.
@@ -21,7 +19,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from rankscope.collection.cells import Reader, number, read_cells, whole
+from rankscope.collection.cells import Reader, read_cells, whole
 from rankscope.errors import InputError, shown
 from rankscope.tables.cases import NO, YES
 from rankscope.tables.columns import ALIASES, RecordLayout, folded, id_text
@@ -59,13 +57,6 @@ def _truth(value: Any) -> bool:
     return word in yes
 
 
-def _confidence(value: Any) -> float:
-    share = number(value)
-    if share is None or not 0 <= share <= 1:
-        raise ValueError("a number from 0 to 1, such as 0.87 for 87 %")
-    return share
-
-
 class Column(NamedTuple):
     """A column: how its cells are read, their type, and its other names."""
 
@@ -90,10 +81,6 @@ COLUMNS: Mapping[str, Column] = {
     "routes": Column(_routes, _ROUTES, "ranked_routes candidate_routes experts ranked_experts"),
     "retrieved": Column(_truth, pl.Boolean, "gate did_retrieve gate_decision retrieve"),
     "needed": Column(_truth, pl.Boolean, "should_retrieve needs_retrieval retrieval_needed"),
-    "confidence": Column(
-        _confidence, pl.Float64, "route_confidence routing_confidence router_confidence"
-    ),
-    "gate_confidence": Column(_confidence, pl.Float64, "gating_confidence"),
 }
 """The columns of decisions; case, blanks, dashes and underscores of names do not matter."""
 

@@ -29,16 +29,6 @@ JUDGED_TWICE = declare(
     Measures by subtopic read subtopics there; for all others it is a duplicate, as in
     trec_eval.""",
 )
-NOTHING_RELEVANT = declare(
-    "RS214",
-    "nothing-relevant",
-    "error",
-    unit="file",
-    advice="judge relevant documents with grade 1 or above, or name the grade from which on a "
-    "document counts, as in P(rel=2)@10",
-    meaning="""No document of any query is relevant: no grade is above 0, or none reaches the
-    threshold that a measure was given, so every system would score 0.""",
-)
 GRADES_TOO_LOW = declare(
     "RS215",
     "grades-below-threshold",
@@ -111,9 +101,15 @@ def judged_before(rows: Rows) -> Seen | None:
     return rows.seen(f"the pair was judged before, {how}", repeats)
 
 
-@QRELS_CHECKS.under(NOTHING_RELEVANT)
+@QRELS_CHECKS.add("RS214", "error", unit="file")
 def nothing_relevant(rows: Rows) -> Seen | None:
-    """See that no grade is above 0."""
+    """No document of any query is relevant, so every system would score 0.
+
+    No grade is above 0, or none reaches the threshold that a measure was given.
+
+    Do: judge relevant documents with grade 1 or above, or name the grade from which on a document
+    counts, as in P(rel=2)@10.
+    """
     highest = grades_of(rows).max()
     if not isinstance(highest, float) or not highest <= 0:
         return None

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from rankscope.measures.judged import FloatArray
     from rankscope.runs.table import Run
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.scores import Scores
+    from rankscope.scoring.scored_runs import Scores
     from rankscope.statistics.intervals import Interval
 
 DEFAULT_CUTOFF = 10

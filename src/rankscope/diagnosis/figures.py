@@ -13,7 +13,7 @@ from rankscope.diagnosis.analysis import all_analyses
 from rankscope.diagnosis.show import percent
 from rankscope.findings import NotApplicable
 from rankscope.part import Part, left_out
-from rankscope.statistics.decision_rates import Proportion
+from rankscope.statistics.classification import Proportion
 from rankscope.statistics.intervals import Interval
 
 
@@ -33,7 +33,6 @@ class FigureKind:
 
 FIGURES: dict[str, FigureKind] = {
     "routing_accuracy": FigureKind("routing accuracy (top-1)", "routing"),
-    "routing_ece": FigureKind("calibration error of the router", "routing", higher_is_better=False),
     "gate_precision": FigureKind("gate precision", "gating"),
     "gate_recall": FigureKind("gate recall", "gating"),
     "gate_f1": FigureKind("gate F1", "gating"),

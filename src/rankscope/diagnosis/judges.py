@@ -370,7 +370,6 @@ def _show(result: Judges) -> Iterator[Block | None]:
         "Krippendorff's alpha, ordinal": result.agreement.ordinal,
         "Krippendorff's alpha, interval": result.agreement.interval,
         "Krippendorff's alpha, nominal": result.agreement.nominal,
-        "Fleiss' kappa": result.agreement.fleiss,
     }
     if len(result.raters) > 1:
         reasons = dict.fromkeys(value.reason for value in named.values() if value.reason)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rankscope.measures.definition import GainTable
     from rankscope.measures.judged import BoolArray, FloatArray, IntArray
     from rankscope.measures.language import Measure
-    from rankscope.scoring.scores import Scores
+    from rankscope.scoring.scored_runs import Scores
 
 PAIR = ["query_id", "doc_id"]
 

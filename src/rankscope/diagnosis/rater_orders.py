@@ -21,7 +21,7 @@ from rankscope.statistics.rater_agreement import kendall
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import Inputs
     from rankscope.diagnosis.rater_comparisons import RatedPairs
-    from rankscope.scoring.scores import Scores
+    from rankscope.scoring.scored_runs import Scores
 
 MOST_RATERS = 30
 """With more raters nobody looks at an order for each."""

@@ -21,8 +21,6 @@ from rankscope.measures.registry import compute
 from rankscope.scoring.align import align
 from rankscope.statistics.random_ranking import (
     Moments,
-    average_retrieved_mean,
-    found_moments,
     precision_sum_mean,
     reciprocal_rank_moments,
     success_moments,
@@ -65,6 +63,8 @@ class RandomRankings:
             return self._gains(measure)
         if name not in ("Success", "P", "R", "R_cap", "RR", "AP"):
             return None
+        if name == "AP" and options["norm"] == "retrieved":
+            return None
         is_relevant = self.judgments.judged_grade >= cast("float", options["rel"])
         relevant = self._count(is_relevant).astype(np.int64)
         there = self._count(is_relevant & self.placed).astype(np.int64)
@@ -80,17 +80,15 @@ class RandomRankings:
             "R": relevant,
             "R_cap": np.minimum(relevant, cutoff),
         }[name]
-        return _divided(found_moments(there, self.documents, cutoff), below.astype(np.float64))
+        retrieved = sum_moments(there, there, np.ones(cutoff), self.documents)
+        return _divided(retrieved, below.astype(np.float64))
 
     def _average_precision(
         self, measure: Measure, there: IntArray, relevant: IntArray
     ) -> FloatArray:
         cutoff = measure.cutoff or self.depth
-        norm = measure.options["norm"]
-        if norm == "retrieved":
-            return average_retrieved_mean(there, self.documents, cutoff)
         below = relevant
-        if norm == "min" and measure.cutoff is not None:
+        if measure.options["norm"] == "min" and measure.cutoff is not None:
             below = np.minimum(relevant, measure.cutoff)
         return ratio(precision_sum_mean(there, self.documents, cutoff), below)
 

@@ -11,22 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import polars as pl
-from pydantic import Field
 
 from rankscope.diagnosis.analysis import Config, Inputs, analysis
-from rankscope.diagnosis.decided import (
-    Decided,
-    calibrated,
-    common_blocks,
-    common_findings,
+from rankscope.diagnosis.figures import Figure, share_text, shares
+from rankscope.diagnosis.judged_decisions import (
+    DecisionFigures,
+    about_other_queries,
     judged_decisions,
 )
-from rankscope.diagnosis.figures import Figure, share_text, shares
 from rankscope.diagnosis.show import cell_of
 from rankscope.document.blocks import Block, Cell, Column, Table
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
-from rankscope.statistics.decision_rates import Proportion, f1_interval, proportion
+from rankscope.statistics.classification import Proportion, f1_interval, proportion
 from rankscope.statistics.intervals import Interval
 
 MANY = 0.1
@@ -44,14 +41,7 @@ SKIPS_NEEDED = declare(
 )
 
 
-class GatingConfig(Config):
-    """How a gate is looked at."""
-
-    bins: int = Field(default=10, ge=1, le=100)
-    """Bins of equal width for the calibration."""
-
-
-class Gating(Decided):
+class Gating(DecisionFigures):
     """How well a gate decides whether to retrieve."""
 
     precision: Proportion
@@ -89,26 +79,20 @@ class Gating(Decided):
 @analysis(
     title="Retrieval gate",
     needs=("decisions",),
-    written="gating: {bins: 10}",
     place=35,
 )
-def gating(config: GatingConfig, inputs: Inputs) -> Gating:
+def gating(_: Config, inputs: Inputs) -> Gating:
     """Whether a gate retrieves where documents are needed, and only there."""
     decisions, level = judged_decisions(inputs), inputs.settings.level
     missing = decisions.lacking("retrieved", "needed")
     inputs.require(missing is None, str(missing))
-    confidence = decisions.column("gate_confidence")
-    if "gate_confidence" not in decisions.columns and "route" not in decisions.columns:
-        confidence = decisions.column("confidence")  # nothing else it could be of
-    frame = decisions.to_polars().with_columns(confidence.alias("sure"))
-    frame = frame.drop_nulls(["retrieved", "needed"])
+    frame = decisions.to_polars().drop_nulls(["retrieved", "needed"])
     reason = "no question has both a decision and whether it was needed"
     inputs.require(not frame.is_empty(), reason)
     total, hits = frame.height, frame.filter(pl.col("needed") & pl.col("retrieved")).height
     misses = frame.filter(pl.col("needed") & ~pl.col("retrieved")).height
     false_alarms = frame.filter(pl.col("retrieved") & ~pl.col("needed")).height
     rightly, errors = total - hits - misses - false_alarms, misses + false_alarms
-    stated = frame.drop_nulls("sure")
     return Gating(
         decisions=total,
         unknown=len(decisions) - total,
@@ -121,12 +105,6 @@ def gating(config: GatingConfig, inputs: Inputs) -> Gating:
         efficiency=proportion(rightly, total, level=level),
         wrongly_skipped=proportion(misses, total, level=level),
         skippable=proportion(rightly + false_alarms, total, level=level),
-        calibration=calibrated(
-            stated["sure"].to_list(),
-            (stated["retrieved"] == stated["needed"]).to_list(),
-            config.bins,
-            inputs,
-        ),
     )
 
 
@@ -159,11 +137,10 @@ def _show(result: Gating) -> Iterator[Block | None]:
         Column("what it is", "text"),
     )
     yield Table(columns, tuple(rows), notes=tuple(notes))
-    yield from common_blocks("gate", result)
 
 
 @gating.find
-def _find(result: Gating, inputs: Inputs) -> Iterator[Finding]:
+def _find(result: Gating, _: Inputs) -> Iterator[Finding]:
     recall = result.recall
     if recall.interval is not None and recall.interval.high < 1 - MANY:
         skipped = recall.total - recall.count
@@ -173,4 +150,4 @@ def _find(result: Gating, inputs: Inputs) -> Iterator[Finding]:
             f"{'needs' if recall.total == 1 else 'need'} retrieval ({share})",
             count=skipped,
         )
-    yield from common_findings("gate", result, inputs.settings.alpha)
+    yield from about_other_queries(result)

@@ -11,24 +11,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import Field
-
 from rankscope.collection.decisions import Decisions
 from rankscope.diagnosis.analysis import Config, Inputs, analysis
-from rankscope.diagnosis.decided import (
-    Decided,
-    calibrated,
-    common_blocks,
-    common_findings,
+from rankscope.diagnosis.figures import Figure, share_text, shares
+from rankscope.diagnosis.judged_decisions import (
+    DecisionFigures,
+    about_other_queries,
     judged_decisions,
 )
-from rankscope.diagnosis.figures import Figure, share_text, shares
 from rankscope.diagnosis.show import part_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
-from rankscope.statistics.decision_rates import LoadBalance, Proportion, load_balance, proportion
+from rankscope.statistics.classification import Proportion, proportion
 
 MANY = 0.1
 """A warning is given where surely at least this share of the questions is routed wrongly."""
@@ -56,15 +52,6 @@ ROUTE_MISSED = declare(
 )
 
 
-class RoutingConfig(Config):
-    """How routing is looked at."""
-
-    bins: int = Field(default=10, ge=1, le=100)
-    """Bins of equal width for the calibration."""
-    top: int = Field(default=3, ge=1, le=100)
-    """Up to how many candidates a right one is looked for."""
-
-
 class RouteShare(Part):
     """One route: what was sent there, and what belongs there."""
 
@@ -90,7 +77,7 @@ class RouteConfusion(Part):
     """How many."""
 
 
-class Routing(Decided):
+class Routing(DecisionFigures):
     """How well questions are routed."""
 
     against: Literal["best", "allowed"]
@@ -99,18 +86,16 @@ class Routing(Decided):
     """Routing accuracy: questions sent to a right route, of those where it is known."""
     allowed: Proportion | None
     """Questions sent to a best or an allowed route, where both columns are given; else null."""
-    top: dict[int, Proportion]
-    """Questions with a right route among the first n candidates, by n; empty where the candidates
-    are not given."""
     routes: tuple[RouteShare, ...]
     """Every route that any column names, the busiest first."""
     confusion: tuple[RouteConfusion, ...]
     """Every pair of routes that occurs, right ones included, the most frequent first."""
 
     @property
-    def load(self) -> LoadBalance:
-        """How evenly questions are spread over the routes."""
-        return load_balance([route.sent.count for route in self.routes])
+    def busiest(self) -> float:
+        """How many questions the busiest route gets, over the mean of all routes: 1 is even."""
+        loads = [route.sent.count for route in self.routes]
+        return max(loads) * len(loads) / sum(loads)
 
     @property
     def errors(self) -> list[RouteConfusion]:
@@ -120,19 +105,15 @@ class Routing(Decided):
     @property
     def figures(self) -> list[Figure]:
         """What targets can be set for."""
-        accuracy = shares(routing_accuracy=self.accuracy)
-        if self.calibration is None:
-            return accuracy
-        return [*accuracy, Figure(name="routing_ece", value=self.calibration.ece)]
+        return shares(routing_accuracy=self.accuracy)
 
 
 @analysis(
     title="Routing",
     needs=("decisions",),
-    written="routing: {bins: 10, top: 3}",
     place=34,
 )
-def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
+def routing(_: Config, inputs: Inputs) -> Routing:
     """Whether questions are sent to the right route, and whether the router knows."""
     decisions, level = judged_decisions(inputs), inputs.settings.level
     columns = set(decisions.columns)
@@ -142,7 +123,6 @@ def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
     known = [row for row in rows if row.right]
     inputs.require(known, "no question has both a route and a right route")
     right = [row for row in known if row.is_right]
-    stated = [row for row in known if row.confidence is not None]
     may, has_both = sum(row.route in row.allowed for row in known), {"best", "allowed"} <= columns
     confusion = Counter((row.home, row.route) for row in known).items()
     return Routing(
@@ -152,17 +132,10 @@ def routing(config: RoutingConfig, inputs: Inputs) -> Routing:
         against="best" if "best" in columns else "allowed",
         accuracy=proportion(len(right), len(known), level=level),
         allowed=proportion(may, len(known), level=level) if has_both else None,
-        top=_top(known, config.top, level),
         routes=tuple(_shares(rows, known, level)),
         confusion=tuple(
             RouteConfusion(right=home, sent=sent, count=count)
             for (home, sent), count in sorted(confusion, key=lambda item: (-item[1], item[0]))
-        ),
-        calibration=calibrated(
-            [row.confidence for row in stated if row.confidence is not None],
-            [row.is_right for row in stated],
-            config.bins,
-            inputs,
         ),
     )
 
@@ -175,12 +148,7 @@ def _show(result: Routing) -> Iterator[Block | None]:
     notes = [f"sent to a right route: {accuracy}; right: the {result.against} one{several}"]
     if result.allowed is not None:
         notes.append(f"sent to an allowed route: {share_text(result.allowed)}")
-    notes += [
-        f"right route in the first {n}: {share_text(share)} of {share.total:,}"
-        for n, share in result.top.items()
-        if n > 1
-    ]
-    notes.append(f"the busiest route has {result.load.busiest:.2f} times the mean load")
+    notes.append(f"the busiest route has {result.busiest:.2f} times the mean load")
     yield part_table(
         result.routes,
         notes=notes,
@@ -195,20 +163,17 @@ def _show(result: Routing) -> Iterator[Block | None]:
         names=2,
         columns="right: belongs to | sent: sent to | count: questions",
     )
-    yield from common_blocks("router", result)
 
 
 @dataclass(frozen=True, slots=True)
 class _Routed:
     """One question: where it was sent, and where it belongs."""
 
-    query_id: str
     route: str
     right: tuple[str, ...]
     """The right routes; none: not known."""
     allowed: frozenset[str]
     candidates: tuple[str, ...]
-    confidence: float | None
 
     @property
     def is_right(self) -> bool:
@@ -221,31 +186,16 @@ class _Routed:
 
 
 def _routed(decisions: Decisions) -> list[_Routed]:
-    names = ("route", "best", "allowed", "routes", "confidence")
-    columns = [decisions.query_ids, *(decisions.column(name).to_list() for name in names)]
+    names = ("route", "best", "allowed", "routes")
+    columns = (decisions.column(name).to_list() for name in names)
     rows = []
-    for query_id, sent, best, allowed, candidates, confidence in zip(*columns, strict=True):
+    for sent, best, allowed, candidates in zip(*columns, strict=True):
         route = sent or (candidates[0] if candidates else None)
         if route is not None:
             right = tuple(best or allowed or ())
             all_allowed = frozenset([*(best or ()), *(allowed or ())])
-            listed = tuple(candidates or ())
-            rows.append(_Routed(query_id, route, right, all_allowed, listed, confidence))
+            rows.append(_Routed(route, right, all_allowed, tuple(candidates or ())))
     return rows
-
-
-def _top(known: list[_Routed], most: int, level: float) -> dict[int, Proportion]:
-    """Count questions with a right route among the first candidates."""
-    ranked = [row for row in known if row.candidates]
-    longest = max((len(row.candidates) for row in ranked), default=0)
-    return {
-        n: proportion(
-            sum(not set(row.right).isdisjoint(row.candidates[:n]) for row in ranked),
-            len(ranked),
-            level=level,
-        )
-        for n in range(1, min(most, longest) + 1)
-    }
 
 
 def _shares(rows: list[_Routed], known: list[_Routed], level: float) -> Iterator[RouteShare]:
@@ -283,4 +233,4 @@ def _find(result: Routing, inputs: Inputs) -> Iterator[Finding]:
                 f"{route.route} is right for {counted(total, 'question')}, of which {sent:,} "
                 f"{'is' if sent == 1 else 'are'} sent there"
             )
-    yield from common_findings("router", result, inputs.settings.alpha)
+    yield from about_other_queries(result)

@@ -25,8 +25,8 @@ from rankscope.part import Part
 from rankscope.statistics.groups import group_change, subset_tests
 from rankscope.statistics.intervals import FEWEST, agreeing
 from rankscope.statistics.matrix import Matrix
+from rankscope.statistics.paired_differences import Differences
 from rankscope.statistics.sentences import listed, p_text
-from rankscope.statistics.strata import STRATA_DISAGREE, by_group
 from rankscope.statistics.tests import corrected
 
 MOST_FIELDS = 30
@@ -53,6 +53,16 @@ PHRASES = {
 
 _ID = re.compile(r"(^|.*[_\-. ])(id|ids|uuid|guid|hash|url|uri)|.*[a-z]I[dD]s?")
 
+REVERSED = declare(
+    "RS601",
+    "groups-reversed",
+    "warning",
+    unit="group",
+    advice="decide by the groups that matter to you, or weigh them as your users ask",
+    meaning="""A system is ahead of another on the whole, and behind it by more than chance in a
+    group of queries (a reversal, as in Simpson's paradox); corrected over all groups of all
+    fields.""",
+)
 WEAK_GROUPS = declare(
     "RS604",
     "weak-group",
@@ -363,26 +373,32 @@ def _compared(
     """Compare each group with the rest, and the systems in it."""
     queries = matrix.shape[2]
     fast = inputs.settings.model_copy(update={"test": "t", "interval": "t"})
-    places = {str(place): columns for place, (_, _, columns) in enumerate(members)}
-    large = [place for place, columns in places.items() if _is_testable(len(columns), queries)]
-    rest = dict(zip(large, _rest(matrix, [places[place] for place in large], inputs), strict=True))
+    parts = [matrix.only_queries(columns) for _, _, columns in members]
+    tested = [Differences.of(part, pairs, fast, family=len(parts)) for part in parts]
+    p_corrected = np.array([rows.p for rows in tested])  # [groups, pairs]
+    if p_corrected.size:
+        p_corrected = np.apply_along_axis(corrected, 0, p_corrected, fast.correction)
+    large = [columns for _, _, columns in members if _is_testable(len(columns), queries)]
+    rest = _rest(matrix, large, inputs)
     names = [matrix.systems[system] for _, system in pairs]
-    for group in by_group(matrix, places, pairs, fast):
-        field, label, _ = members[int(group.label)]
-        means = zip(matrix.systems, group.means, group.intervals, strict=True)
-        changes = zip(
-            names, group.differences, group.difference_intervals, group.p_corrected, strict=True
+    for (field, label, columns), part, rows, p_values in zip(
+        members, parts, tested, p_corrected, strict=True
+    ):
+        means = zip(
+            matrix.systems, part.means()[0].tolist(), part.mean_intervals(fast), strict=True
         )
+        intervals = rows.intervals(p_values, fast.alpha)
+        changes = zip(names, rows.mean.tolist(), intervals, p_values.tolist(), strict=True)
         yield QueryGroup(
             field=field,
             label=label,
-            n=group.n,
+            n=len(columns),
             means={name: Estimate.between(mean, interval) for name, mean, interval in means},
             changes={
                 name: GroupChange(value=value, low=ends.low, high=ends.high, p_corrected=p)
                 for name, value, ends, p in changes
             },
-            **rest.get(group.label, {}),
+            **(next(rest) if _is_testable(len(columns), queries) else {}),
         )
 
 
@@ -456,7 +472,7 @@ def _reversals(
                 f"{p_text(group.changes[name].p_corrected)} corrected)"
                 for group in against
             ]
-            yield STRATA_DISAGREE.finding(
+            yield REVERSED.finding(
                 f"{name} against {matrix.systems[base]}: {result.measure} differs by {whole:+.3f} "
                 f"on the whole, and the other way where {listed(groups, 3)}",
                 count=len(against),

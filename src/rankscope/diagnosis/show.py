@@ -24,7 +24,7 @@ from rankscope.document.blocks import (
     named_queries,
 )
 from rankscope.part import Part, field_docs
-from rankscope.statistics.decision_rates import Proportion
+from rankscope.statistics.classification import Proportion
 from rankscope.statistics.rater_agreement import RaterAgreement
 from rankscope.statistics.sentences import listed
 from rankscope.statistics.system_pairs import Pair

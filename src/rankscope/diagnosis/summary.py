@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rankscope.diagnosis.analysis import Analysed
-from rankscope.document.blocks import Section, sentences
 from rankscope.part import Part
 
 if TYPE_CHECKING:
@@ -21,11 +20,6 @@ MOST_OF_ONE = 2
 
 LEAST = 0.001
 """A gain below this is not worth a sentence."""
-
-TITLE = "What would gain most"
-
-NOTHING = "Nothing stands out"
-"""What is said where there is no advice."""
 
 
 class SummaryLine(Part):
@@ -60,14 +54,3 @@ def summarise(
             ]
             lines += sorted(of_analysis, key=lambda line: -line.gain)[:MOST_OF_ONE]
     return tuple(sorted(lines, key=lambda line: -line.gain)[:MOST])
-
-
-def summary_section(lines: Sequence[SummaryLine], command: str) -> Section:
-    """Show the summary; ``command`` shows all of an analysis, once its name is added."""
-    if not lines:
-        return Section(TITLE, (sentences([f"{NOTHING}."], "quiet"),))
-    texts = [f"{line.text}; {line.fix} (up to {line.gain:.3f}) [{line.analysis}]" for line in lines]
-    notes = [f"more about one of them, by its name: {command} --only {lines[0].analysis}"]
-    if len(lines) > 1:
-        notes.insert(0, "gains overlap: what one fix wins another may win as well, so do not add")
-    return Section(TITLE, (sentences(texts, listed=True), sentences(notes, "quiet")))

@@ -24,7 +24,7 @@ from rankscope.diagnosis.show import percent, system_table
 from rankscope.document.blocks import Block
 from rankscope.errors import counted
 from rankscope.findings import Finding, declare
-from rankscope.statistics.decision_rates import (
+from rankscope.statistics.classification import (
     Proportion,
     Separation,
     Thresholds,

@@ -275,8 +275,6 @@ class Case:
     """The reason as a word: dropped, too-uncertain, …"""
     details: tuple[str, ...] = ()
     """Lines behind the message."""
-    output: tuple[str, ...] = ()
-    """What else is worth knowing, passed or not."""
 
 
 @dataclass(frozen=True, slots=True)

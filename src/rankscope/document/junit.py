@@ -39,8 +39,6 @@ def _add(case: Case, suite: Xml.Element, classname: str) -> None:
         reason = {"message": _safe(case.message), "type": case.kind}
         lines = [case.message, *case.details] if case.details else []
         Xml.SubElement(element, tag, reason).text = _safe("\n".join(lines)) or None
-    if case.output:
-        Xml.SubElement(element, "system-out").text = _safe("\n".join(case.output))
 
 
 def _safe(text: str) -> str:

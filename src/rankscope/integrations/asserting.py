@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rankscope.findings import Finding
     from rankscope.integrations.limits import Limit
     from rankscope.measures.language import Measure
-    from rankscope.scoring.scores import Scores
+    from rankscope.scoring.scored_runs import Scores
     from rankscope.statistics.gate import GateResult
 
 __all__ = ["QualityError", "assert_at_least"]
@@ -144,7 +144,7 @@ def _without_trace(error: RankscopeError) -> RankscopeError:
 def _scores(candidate: Any, limits: Mapping[str, float], qrels: Any, options: Any) -> Scores:
     """Return scores as they are, those of a result, or those of a run."""
     from rankscope.scoring.evaluate import evaluate  # noqa: PLC0415
-    from rankscope.scoring.scores import Scores  # noqa: PLC0415
+    from rankscope.scoring.scored_runs import Scores  # noqa: PLC0415
 
     if isinstance(candidate, Scores):
         if qrels is not None or options:

@@ -18,7 +18,6 @@ import rankscope as rs
 from rankscope.document.markdown import as_markdown
 from rankscope.document.views import document_of
 from rankscope.errors import InputError, MissingExtraError, RankscopeError, counted, shown
-from rankscope.files import max_size
 from rankscope.integrations.metrics import metrics_of
 from rankscope.measures.language import DEFAULT_MEASURES
 from rankscope.part import DocumentedSchema, dotted
@@ -37,7 +36,7 @@ class Workspace:
     root: Path
     """With all links resolved."""
     max_bytes: int
-    """The size of the largest file that is read, unpacked too."""
+    """The size of the largest file that is read."""
 
     def file(self, name: str) -> str:
         """Return a file's name relative to the folder; refuse what is not a file within it."""
@@ -54,7 +53,7 @@ class Workspace:
         if (size := place.stat().st_size) > self.max_bytes:
             raise InputError(
                 f"{shown(name)} has {size:,} bytes, and up to {self.max_bytes:,} are read; "
-                "start the server with a larger --max-size"
+                "start the server with a larger --max-bytes"
             )
         return relative
 
@@ -178,11 +177,10 @@ def answer(folder: Workspace, tool: str, given: object) -> tuple[str, dict[str, 
         lines = [f"- {shown(name, 1_000)}: {counted(size, 'byte')}" for name, size in files]
         lines[MOST_FILES:] = [f"there are more than {MOST_FILES}"] * (len(lines) > MOST_FILES)
         return "\n".join(lines) or "the folder holds no files", {}
-    with max_size(str(folder.max_bytes)):
-        result = _result(folder, asked)
-        worst = {"worst": asked.worst} if isinstance(asked, Evaluate) else {}
-        text = as_markdown(document_of(result, **worst), names_as_code=True, full=True)
-        metrics = metrics_of(result) if isinstance(asked, Evaluate | Compare) else {}
+    result = _result(folder, asked)
+    worst = {"worst": asked.worst} if isinstance(asked, Evaluate) else {}
+    text = as_markdown(document_of(result, **worst), names_as_code=True, full=True)
+    metrics = metrics_of(result) if isinstance(asked, Evaluate | Compare) else {}
     if len(text) > LONGEST_ANSWER:
         whole, _, _ = text[:LONGEST_ANSWER].rpartition("\n")
         text = f"{whole}\n\n(cut: this is the first part of {len(text):,} characters)"

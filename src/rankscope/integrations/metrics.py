@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rankscope.benchmark.run import Result
     from rankscope.records.report import BenchmarkReport
     from rankscope.retrieval.golden import RetrieverScores
-    from rankscope.scoring.scores import Scores
+    from rankscope.scoring.scored_runs import Scores
     from rankscope.statistics.comparison import Comparison
     from rankscope.statistics.gate import GateResult
     from rankscope.statistics.intervals import Interval

@@ -18,7 +18,7 @@ from rankscope.document.views import document_of
 from rankscope.errors import InputError, MissingExtraError, shown
 from rankscope.integrations.metrics import metrics_of
 from rankscope.part import Part
-from rankscope.scoring.scores import Scores
+from rankscope.scoring.scored_runs import Scores
 from rankscope.statistics.comparison import Comparison
 from rankscope.statistics.gate import GateResult
 

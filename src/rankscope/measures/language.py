@@ -255,7 +255,7 @@ def _own(text: str) -> list[Request]:
     cutoffs: list[object] = [None]
     if reader.take("@"):
         cutoffs = list(reader.cutoffs())
-    if not reader.done():
+    if text[reader.at :].strip():
         reader.fail("nothing more")
     if "cutoff" in params and cutoffs == [None]:
         cutoffs = [params.pop("cutoff")]

@@ -208,19 +208,13 @@ def _numbers(text: str, root: str) -> list[float]:
     return numbers
 
 
-def _pairs(text: str, root: str) -> dict[str, float]:
+def _pairs(text: str, root: str) -> dict[object, float]:
+    """Read gains by grade, and a persistence under its name: ``1=3,2=9``, ``p=0.5``."""
+    parts = (part.partition("=") for part in text.split(","))
     try:
-        return {key: float(value) for key, _, value in (p.partition("=") for p in text.split(","))}
+        return {key if key == "p" else float(key): float(value) for key, _, value in parts}
     except ValueError:
         raise InputError(f"{root}: expected pairs such as 1=3,2=9, not {shown(text)}") from None
-
-
-def _table(pairs: Mapping[str, float], root: str) -> dict[float, float]:
-    try:
-        return {float(key): value for key, value in pairs.items()}
-    except ValueError:
-        grades = ", ".join(map(shown, pairs))
-        raise InputError(f"{root}: grades must be numbers, not {grades}") from None
 
 
 def _cuts(name: str, defaults: tuple[int, ...] = _CUTS) -> _Read:
@@ -251,7 +245,7 @@ def _plain(name: str, parameter: str = "", **params: object) -> _Read:
         if not parameter:
             raise InputError(f"{root}: takes no parameter, but {shown(text)} was given")
         is_gain = parameter == "gain"
-        value = _table(_pairs(text, root), root) if is_gain else tuple(_numbers(text, root))
+        value = _pairs(text, root) if is_gain else tuple(_numbers(text, root))
         return [Request(name, {parameter: value}, None, f"{root}_{text}")]
 
     return read
@@ -272,7 +266,7 @@ def _persistence(root: str, text: str) -> list[Request]:
     pairs = _pairs(text, root)
     params = {**meant.params, "p": pairs.pop("p", 0.9)}
     if pairs and meant.name == "RBP":
-        params["gain"] = _table(pairs, root)
+        params["gain"] = pairs
     return [Request(meant.name, params, None, f"{root}_{text}")]
 
 

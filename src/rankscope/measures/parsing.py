@@ -125,10 +125,6 @@ class Reader:
             numbers.append(self.number())
         return numbers
 
-    def done(self) -> bool:
-        """Tell whether everything was read."""
-        return not self.text[self.at :].strip()
-
 
 _CONTINUES = re.compile(r"\s*[-+]?[0-9.]+(?:=[-+0-9.eE]+)?\s*")
 

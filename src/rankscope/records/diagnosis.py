@@ -25,23 +25,21 @@ from rankscope.document.views import Shown
 from rankscope.errors import InputError, UnknownNameError, counted, shown
 from rankscope.files import is_path
 from rankscope.findings import Finding, NotApplicable, worst_first
-from rankscope.measures.language import Measure
 from rankscope.part import Record, dotted, left_out
-from rankscope.records.figure_kpis import as_goals, figure_kpis
-from rankscope.records.report import Analyses, BenchmarkReport, FigureKpi
+from rankscope.records.kpis import FigureKpi, as_goals, figure_kpis
+from rankscope.records.report import Analyses, BenchmarkReport
 from rankscope.runs.table import as_run
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import read_inputs
-from rankscope.scoring.options import Scoring, ScoringOptions
-from rankscope.statistics.comparison import compare_scores
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 from rankscope.statistics.settings import Settings
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import AnyAnalysis, Config, Search
     from rankscope.diagnosis.query_fields import Query
-    from rankscope.records.figure_kpis import FigureGoal
+    from rankscope.measures.language import Measure
+    from rankscope.records.kpis import FigureGoal
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.scores import Scores
 
 __all__ = ["Diagnosis", "diagnose"]
 
@@ -63,8 +61,6 @@ class Diagnosis(Record, Shown):
     """Whose rules counted."""
     settings: Settings
     """How differences were tested."""
-    verdict: tuple[str, ...] = left_out(())
-    """With a baseline: how each other system compares with it on the main measure."""
     no_answer: int = Field(default=0, exclude_if=lambda count: count == 0)
     """Queries that are meant to have no answer, if there are any; they are in no mean."""
     summary: tuple[SummaryLine, ...] = ()
@@ -124,7 +120,7 @@ def diagnose(
     only: str | Iterable[str] = (),
     queries: Any = None,
     corpus: Any = None,
-    stages: str | Sequence[str | StageSpec | Mapping[str, Any]] | None = None,
+    stages: str | Sequence[str | StageSpec] | None = None,
     decisions: Any = None,
     ratings: Any = None,
     training: Any = None,
@@ -184,7 +180,7 @@ def diagnose(
         "pipeline": None if stages is None else _pipeline(stages, tables),
         "decisions": None if decisions is None else as_decisions(decisions),
         "ratings": None if ratings is None else as_ratings(ratings),
-        "training": None if training is None else _training(training, asked_queries),
+        "training": None if training is None else _queries(training),
         "costs": None if costs is None else as_costs(costs, tables),
         "search": _search(documents, asked_queries, judgments),
     }
@@ -207,7 +203,6 @@ def diagnose(
         baseline=baseline,
         profile=scores.profile.name,
         settings=settings,
-        verdict=_verdict(scores, baseline, settings),
         no_answer=len(judgments.no_answer),
         summary=summarise(named_answers),
         remarks=(*scores.findings, *_unknown(asked_queries, judgments)),
@@ -224,19 +219,6 @@ def _asked(only: str | Iterable[str], known: Mapping[str, AnyAnalysis]) -> list[
         if name not in known:
             raise UnknownNameError("analysis", name, known)
     return list(dict.fromkeys(names))
-
-
-def _verdict(scores: Scores, baseline: str | None, settings: Settings) -> tuple[str, ...]:
-    """Say how each system compares with the baseline on the main measure."""
-    main = scores.measures[0]
-    if baseline is None or len(scores.runs) < 2:
-        return ()
-    if Measure.parse(main).definition.aggregate == "geometric":
-        return ()
-    comparison = compare_scores(
-        scores.only([main]), baseline=baseline, settings=settings, all_pairs=True
-    )
-    return tuple(pair.sentence for pair in comparison.pairs.select(base=baseline))
 
 
 def _queries(queries: Any) -> list[Query]:
@@ -277,25 +259,6 @@ def _unknown(queries: list[Query] | None, judgments: Judgments) -> list[Finding]
     ]
 
 
-def _training(training: Any, asked: list[Query] | None) -> list[Query]:
-    """Take training questions; of judgments, which hold ids only, texts are looked up."""
-    try:
-        return _queries(training)
-    except InputError:
-        if asked is None or not is_path(training):
-            raise
-        from rankscope.collection.qrels import read_qrels  # noqa: PLC0415
-
-        try:
-            learnt = set(read_qrels(training).query_ids)
-        except InputError:
-            learnt = set()
-        questions = [query for query in asked if query[0] in learnt]
-        if not questions:
-            raise
-        return questions
-
-
 def _config(analysis: AnyAnalysis, given: Any) -> Config:
     try:
         config: Config = analysis.config.model_validate(given)
@@ -308,15 +271,11 @@ def _config(analysis: AnyAnalysis, given: Any) -> Config:
     return config
 
 
-def _pipeline(
-    stages: str | Sequence[str | StageSpec | Mapping[str, Any]], runs: Mapping[str, Any]
-) -> list[StageSpec]:
+def _pipeline(stages: str | Sequence[str | StageSpec], runs: Mapping[str, Any]) -> list[StageSpec]:
     """Return the stages as specs: each of some names builds on the one before it."""
     names = [name.strip() for name in stages.split(",")] if isinstance(stages, str) else stages
     specs: dict[str, StageSpec] = {}
     for stage in names:
-        if isinstance(stage, Mapping):
-            stage = _spec(stage)  # noqa: PLW2901
         if not isinstance(stage, StageSpec):
             below = tuple(specs)[-1:]
             stage = StageSpec(stage, "stage" if specs else "retrieval", below)  # noqa: PLW2901
@@ -326,18 +285,6 @@ def _pipeline(
             raise InputError(f"stages: {shown(stage.system)} appears twice; name each run once")
         specs[stage.system] = stage
     return list(specs.values())
-
-
-def _spec(stage: Mapping[str, Any]) -> StageSpec:
-    """Make a stage of ``{"system": "reranked", "of": ["bm25"], "kind": "rerank", "depth": 50}``."""
-    below = stage.get("of", ())
-    names = (below,) if isinstance(below, str) else tuple(map(str, below))
-    try:
-        return StageSpec(**{"kind": "stage", **stage, "of": names})
-    except TypeError:
-        raise InputError(
-            f"stages: expected system, kind, of and depth of a stage, got {shown(stage)}"
-        ) from None
 
 
 def _search(corpus: Any, queries: list[Query] | None, judgments: Judgments) -> Search | None:

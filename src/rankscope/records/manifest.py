@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from rankscope.part import FileRef, Part
-from rankscope.records.kept import KeptRecord
+from rankscope.records.experiment_files import FileRecord
 from rankscope.records.report import CollectionInfo
 
 
@@ -37,16 +37,7 @@ class Machine(Part):
     """Bytes; null if unknown."""
 
 
-class GitState(Part):
-    """The repository that contains the config."""
-
-    commit: str
-    """What is checked out."""
-    dirty: bool | None = None
-    """Whether files of the config's folder differ from it; null: not known."""
-
-
-class ExperimentManifest(KeptRecord):
+class ExperimentManifest(FileRecord):
     """What is needed to repeat an experiment, and to see that nothing was changed."""
 
     kind: ClassVar[str] = "manifest"
@@ -75,8 +66,6 @@ class ExperimentManifest(KeptRecord):
     """By system: the models that took part, by name and hash."""
     snapshots: dict[str, str | None]
     """By system: a hash of what was indexed."""
-    git: GitState | None
-    """Of the config's folder; null if it is in no repository."""
     seed: int
     """Of everything random."""
     machine: Machine

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -15,9 +14,9 @@ from rankscope.diagnosis.summary import SummaryLine
 from rankscope.document.views import Shown
 from rankscope.findings import Finding, NotApplicable
 from rankscope.part import FileRef, High, Low, Part, left_out
-from rankscope.records.kept import KeptRecord
+from rankscope.records.experiment_files import TIMINGS, FileRecord
+from rankscope.records.kpis import FigureKpi, Status
 from rankscope.records.origin import EngineFacts, Identity, ModelUsage, Timings
-from rankscope.records.table_names import TIMINGS
 from rankscope.runs.collapsing import Chunks
 from rankscope.scoring.score_files import Accounting
 from rankscope.statistics.comparison import Comparison
@@ -25,30 +24,6 @@ from rankscope.statistics.intervals import Interval
 
 NO_TIME = Timings(index=0.0, search=0.0, p50=None, p95=None, p99=None, asked=0, stored=0, retried=0)
 """Where it is not known how long a system took."""
-
-Status = Literal["pass", "warn", "fail", "unknown"]
-
-WARN = 0.1
-"""A value that misses its target by at most this share of it is a warning, otherwise a failure."""
-
-
-def status_of(
-    value: float, target: float | None, *, higher_is_better: bool = True, strict: bool = False
-) -> Status:
-    """Say whether a value reaches its target: pass, warn (within a tenth of it), fail, or unknown.
-
-    ``strict``: the target itself is not enough.
-
-    >>> status_of(0.38, 0.40), status_of(0.35, 0.40), status_of(0.35, None)
-    ('warn', 'fail', 'unknown')
-    """
-    if target is None or not math.isfinite(value):
-        return "unknown"
-    is_met = value >= target if higher_is_better else value <= target
-    if is_met and not (strict and value == target):
-        return "pass"
-    is_near = value >= (1 - WARN) * target if higher_is_better else value <= (1 + WARN) * target
-    return "warn" if is_near else "fail"
 
 
 class MeasureValue(Part):
@@ -145,9 +120,6 @@ class CollectionInfo(Part):
     """What the documents are terms of, if they are."""
     language: str | None = left_out()
     """The language of the questions, where those of one language were asked."""
-    documents_are: Literal["terms", "names"] | None = left_out()
-    """What was searched, where the corpus was made of the ontology: a document for each term, or
-    for each of its names."""
 
 
 class RunInfo(Part):
@@ -203,7 +175,7 @@ class ScoredSystem(Part):
     """Parquet with the columns query_id, measure, value: every value behind the means."""
 
 
-class EvaluationReport(ScoredSystem, KeptRecord):
+class EvaluationReport(ScoredSystem, FileRecord):
     """How good one system is on one collection."""
 
     kind: ClassVar[str] = "evaluation"
@@ -249,27 +221,6 @@ class Kpi(MeasureValue):
     """The system."""
 
 
-class FigureKpi(Part):
-    """One figure of an analysis beside its target."""
-
-    figure: str
-    """Which one, such as routing_accuracy."""
-    system: str | None = left_out()
-    """The system it is about, if it is about one."""
-    value: float | None
-    """Its value; shares are from 0 to 1. Null: it was not measured."""
-    interval: Interval | None = None
-    """Where it lies with some confidence; null where that is not known."""
-    target: float
-    """What it should reach; where less is better, the most that is allowed."""
-    strict: bool
-    """Whether the target itself is not enough."""
-    status: Status
-    """pass: the target is reached; warn: missed by at most a tenth; fail; unknown: not measured."""
-    reason: str | None = left_out()
-    """Why it was not measured."""
-
-
 if TYPE_CHECKING:
     Analyses: TypeAlias = Part
 else:
@@ -277,7 +228,7 @@ else:
 """What analyses found, in a field for each that is registered; `Analysis.of` reads it."""
 
 
-class ExperimentTimings(KeptRecord):
+class ExperimentTimings(FileRecord):
     """What the clock says of an experiment: nothing else of it changes from one run to the next."""
 
     kind: ClassVar[str] = "timings"
@@ -308,7 +259,7 @@ class ExperimentTimings(KeptRecord):
         )
 
 
-class BenchmarkReport(KeptRecord, Shown):
+class BenchmarkReport(FileRecord, Shown):
     """All systems of an experiment, scored and compared: everything a report shows."""
 
     kind: ClassVar[str] = "benchmark"

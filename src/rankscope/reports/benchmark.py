@@ -1,6 +1,7 @@
 """A benchmark as a document: decision, results, targets, diagnosis, what was run.
 
 Everything shown is in the `BenchmarkReport`. A terminal shows what decides; a page shows all of it.
+One over several languages is a document of its own: what each of them says first.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from rankscope.diagnosis.analysis import all_analyses
 from rankscope.diagnosis.failures import failures
+from rankscope.diagnosis.languages import languages
 from rankscope.document.blocks import (
     Answer,
-    Block,
     Cell,
     Column,
     Document,
@@ -24,44 +25,43 @@ from rankscope.document.blocks import (
     Table,
     ends,
     plain_rows,
+    sentences,
     text_columns,
 )
 from rankscope.document.views import view
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
 from rankscope.reports.comparison_page import how_tested
-from rankscope.reports.definitions import definitions_section
+from rankscope.reports.definitions import meanings
 from rankscope.reports.diagnosed import (
-    Answers,
     analysis_sections,
     careful_point,
     findings_section,
     fix_first,
 )
-from rankscope.reports.mean_coverage import coverage_of
-from rankscope.reports.said_beside import interval_methods
+from rankscope.reports.mean_coverage import coverage_section
 from rankscope.reports.system_tables import (
-    FIRST,
     Mean,
     SystemLine,
+    best_of,
     decision_table,
+    interval_methods,
     means_table,
-    not_shown,
-    shown_systems,
 )
-from rankscope.reports.target_tables import figure_table, target_table
 from rankscope.reports.verdict import (
     cautions,
     decision_of,
     lesser_cautions,
     missed_targets,
     reached_targets,
+    targets_section,
     what_stands,
 )
-from rankscope.reports.what_ran import milliseconds, repeat_section, systems_section
+from rankscope.reports.what_ran import repeat_section, systems_section
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
+    from rankscope.benchmark.by_language import LanguageReport
     from rankscope.records.manifest import ExperimentManifest
     from rankscope.records.report import BenchmarkReport, MeasureInfo, MeasureValue, SystemRecord
     from rankscope.statistics.decision import Decision
@@ -72,50 +72,38 @@ def benchmark_document(
     report: BenchmarkReport,
     *,
     manifest: ExperimentManifest | None = None,
-    max_systems: int | None = None,
     with_times: bool = True,
 ) -> Document:
     """Show a benchmark: the decision, what it rests on, what to fix; behind it everything.
 
-    With its ``manifest``, versions and machine are shown, too. ``max_systems``: how many systems
-    are shown, the best and the baseline; None: up to 10, and up to 50 behind the answer; 0: all.
-    ``with_times``: whether it says how long systems took, which differs from run to run.
+    With its ``manifest``, versions and machine are shown, too. ``with_times``: whether it says how
+    long systems took, which differs from run to run.
     """
     ranked = _ranked(report)
-    shown = shown_systems(ranked, max_systems, [report.baseline])
-    few = shown_systems(ranked, max_systems, [report.baseline], most=FIRST)
+    few = best_of(ranked, [report.baseline])
     answers = [(each, getattr(report.analyses, each.name)) for each in all_analyses()]
     answered = [(analysis, answer) for analysis, answer in answers if answer is not None]
     names = [*ranked, *(info.measure for info in report.measures)]
+    decision = decision_of(report, with_times=with_times)
     sections = (
-        *analysis_sections(answered, names),
+        *analysis_sections(answered, names, focus=decision.choice),
         findings_section(report.findings),
-        Section("Measures", (_means(report, shown),), finding=_best_on(report, ranked)),
-        _targets_section(report, ranked),
+        Section("Measures", (_means(report, ranked),), finding=_best_on(report, ranked)),
+        targets_section(report, ranked),
         systems_section(report),
-        coverage_of(report),
-        definitions_section(
-            [info.measure for info in report.measures],
-            asked={info.measure: info.asked for info in report.measures},
-            profile=report.profile,
-        ),
+        _coverage(report),
         repeat_section(report, manifest=manifest),
     )
-    decision = decision_of(report, with_times=with_times)
     left = len(ranked) - len(few)
     table = _first_table(report, few, decision.choice, left=left, with_times=with_times)
+    points = Points(tuple(_points(report, decision)))
     return Document(
-        f"Benchmark: {report.name}",
+        report.name,
         tuple(section for section in sections if section.all_blocks),
         subtitle=f"{counted(len(report.systems), 'system')}, "
         f"{counted(report.collection.queries, 'question')}",
         facts=tuple(_facts(report)),
-        answer=Answer(
-            decision.headline,
-            decision.reason,
-            decision.evidence,
-            (table, Points(tuple(_points(report, decision, answered)))),
-        ),
+        answer=Answer(decision.headline, decision.reason, decision.evidence, (table, points)),
         names=frozenset(names),
         data=lambda: _data(report),
     )
@@ -152,6 +140,9 @@ def _mean(report: BenchmarkReport, system: SystemRecord, info: MeasureInfo) -> M
     return Mean(number, value.interval, is_best, pair)
 
 
+# --- what decides --------------------------------------------------------------------------------
+
+
 def _first_table(
     report: BenchmarkReport,
     shown: Sequence[str],
@@ -181,9 +172,8 @@ def _first_table(
             others.append(Cell(None if count is None else f"{count:,}/{failed.queries:,}"))
             others.append(Cell(count))
         if with_times:
-            p50 = system.timing.p50
-            others.append(Cell(None if p50 is None else milliseconds(p50)))
-            others.append(Cell(None if p50 is None else 1000 * p50))
+            p50 = None if system.timing.p50 is None else 1000 * system.timing.p50
+            others += [Cell(None if p50 is None else _milliseconds(p50)), Cell(p50)]
         mean = _mean(report, system, info)
         lines.append(SystemLine(system.name, mean, _about(system), tuple(others)))
     return decision_table(
@@ -197,6 +187,13 @@ def _first_table(
     )
 
 
+def _milliseconds(p50: float) -> str:
+    """Write a latency, which was measured once, for a terminal: 12.3 ms, 500 ms, <0.1 ms."""
+    if p50 < 0.1:
+        return "<0.1 ms"
+    return f"{p50:,.0f} ms" if p50 >= 100 else f"{p50:.1f} ms"
+
+
 _DONE = {"fuse": "fused", "rerank": "reranked"}
 """What is done to the systems that one builds on."""
 
@@ -205,8 +202,8 @@ def _about(system: SystemRecord) -> str:
     """Say in a few words how a system searches."""
     if system.of:
         return f"{' + '.join(system.of)}, {_DONE.get(system.kind, system.kind)}"
-    held = system.spec.get(system.kind) if isinstance(system.spec, dict) else None
-    fields = held.get("fields") if isinstance(held, dict) else None
+    options = system.spec.get(system.kind) if isinstance(system.spec, dict) else None
+    fields = options.get("fields") if isinstance(options, dict) else None
     return f"{system.kind} on {listed(fields, 2)}" if isinstance(fields, list) else system.kind
 
 
@@ -223,9 +220,9 @@ def _deepest_recall(report: BenchmarkReport) -> str:
     return max(cutoffs, key=cutoffs.__getitem__, default="")
 
 
-def _points(report: BenchmarkReport, decision: Decision, answers: Answers) -> Iterator[Point]:
+def _points(report: BenchmarkReport, decision: Decision) -> Iterator[Point]:
     """Yield what to fix first, what to be careful about, and the targets that are missed."""
-    yield from fix_first(answers, decision.choice, report.summary)
+    yield from fix_first(report.analyses, decision.choice, report.summary)
     yield from careful_point(
         cautions(report),
         report.findings,
@@ -261,16 +258,15 @@ def _facts(report: BenchmarkReport) -> Iterator[tuple[str, str]]:
 # --- behind the answer ---------------------------------------------------------------------------
 
 
-def _means(report: BenchmarkReport, shown: Sequence[str]) -> Table:
+def _means(report: BenchmarkReport, ranked: Sequence[str]) -> Table:
     infos = {info.measure: info for info in report.measures}
     by_name = {system.name: system for system in report.systems}
-    left = not_shown(len(shown), len(by_name), report.measures[0].measure)
     return means_table(
-        shown,
+        ranked,
         [Column(info.measure, note=_note(info)) for info in report.measures],
         lambda name, measure: _mean(report, by_name[name], infos[measure]),
         baseline=report.baseline if len(by_name) > 1 else None,
-        notes=(*left, *_legend(report)),
+        notes=_legend(report),
     )
 
 
@@ -287,12 +283,9 @@ def _legend(report: BenchmarkReport) -> Iterator[str]:
         methods = interval_methods(intervals)
         made = f" ({methods})" if methods else ""
         yield f"in brackets: {intervals[0].level:.0%} interval of the mean{made}"
-    if any(system.broken is not None for system in report.systems):
-        yield "broken: not scored, as its run is empty or has nothing in common with the qrels"
     if report.comparison is not None:
         yield f"{how_tested(report.comparison.settings)}; {report.comparison.family}"
-    if report.profile != "rankscope":
-        yield f"rules of {report.profile}"
+    yield from meanings([info.measure for info in report.measures], report.profile)
 
 
 def _best_on(report: BenchmarkReport, ranked: Sequence[str]) -> str:
@@ -310,13 +303,22 @@ def _best_on(report: BenchmarkReport, ranked: Sequence[str]) -> str:
     return f"{ranked[0]} has the best mean on {best} of {measures}.{outcomes_text}"
 
 
-def _targets_section(report: BenchmarkReport, ranked: Sequence[str]) -> Section:
-    """Show what reaches its target, and the bands that values fall in."""
-    means = target_table(report, ranked)
-    blocks: list[Block] = [means] if means is not None else []
-    blocks += [figure_table(report.figure_kpis)] if report.figure_kpis else []
-    finding = " ".join(missed_targets(report)) or "All targets are reached."
-    return Section("Targets", tuple(blocks), finding=finding)
+def _coverage(report: BenchmarkReport) -> Section:
+    """Say what the means of each system are made of."""
+    known, more = {}, {}
+    for system in report.systems:
+        if system.accounting is None:
+            more[system.name] = [f"not scored: {system.broken}"] if system.broken else []
+            continue
+        known[system.name] = system.accounting
+        failed = len(system.run.failures)
+        more[system.name] = [f"{failed:,} failed, which are missing from the run"] if failed else []
+        more[system.name] += [
+            f"{counted(value.n, 'question')} in the mean of {value.measure}"
+            for value in system.measures
+            if value.n != system.accounting.queries
+        ]
+    return coverage_section(known, more)
 
 
 def _data(report: BenchmarkReport) -> Table:
@@ -332,4 +334,28 @@ def _data(report: BenchmarkReport) -> Table:
             for system in report.systems
             for value in system.measures
         ),
+    )
+
+
+# --- several languages ---------------------------------------------------------------------------
+
+
+@view
+def languages_document(report: LanguageReport) -> Document:
+    """Show what each language says first, and how much they differ."""
+    experiments, rows = report.experiments, report.table.systems
+    lines = [f"{each.language}: {each.verdict[0]}" for each in experiments if each.verdict]
+    folders = [f"{each.language}: {each.experiment}" for each in experiments]
+    sizes = ", ".join(f"{each.language} {each.queries:,}" for each in experiments)
+    made = report.created.replace("T", " ")[:16]
+    return Document(
+        f"Benchmark: {report.name}",
+        (
+            Section("Verdict by language", (sentences(lines, listed=True),)),
+            languages.section(report.table),
+            Section("Experiments", details=(sentences(folders, listed=True),)),
+        ),
+        subtitle=f"{counted(len(experiments), 'language')}, each an experiment of its own: "
+        f"{sizes} cases. Made {made} UTC.",
+        names=frozenset(name for row in rows for name in (row.system, row.measure)),
     )

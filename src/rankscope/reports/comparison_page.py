@@ -24,20 +24,20 @@ from rankscope.document.links import queries_link
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.measures.language import Measure
-from rankscope.reports.definitions import definitions_section
-from rankscope.reports.mean_coverage import Covered, coverage_section, data_sentences
-from rankscope.reports.said_beside import aliases, interval_methods
+from rankscope.reports.definitions import meanings
+from rankscope.reports.mean_coverage import accounting_sentences, coverage_section, said_once
 from rankscope.reports.system_tables import (
     FIRST,
     OUTCOME_TONES,
     Mean,
     SystemLine,
+    aliases,
+    best_of,
     comparison_data,
     decision_table,
+    interval_methods,
     means_table,
-    not_shown,
     pairs_table,
-    shown_systems,
 )
 from rankscope.statistics.choices import METHODS, TESTS
 from rankscope.statistics.comparison import LETTERED
@@ -45,60 +45,44 @@ from rankscope.statistics.decision import decide
 from rankscope.statistics.sentences import differ, listed
 
 if TYPE_CHECKING:
-    from rankscope.statistics.comparison import Comparison, SystemMean
+    from rankscope.statistics.comparison import Comparison
     from rankscope.statistics.settings import Settings
 
 
-NAMED = 10
-"""Up to so many runs are named in the title."""
-
-PAIRED = 100
-"""Pairs among so many systems are listed at the most (4,950 for each measure)."""
+PAIRED = 50
+"""So many systems are paired with the baseline; without one pairs of the first ten are listed."""
 
 MOST_OTHERS = 3
 """So many measures are shown beside the first one."""
 
-MOST_CAREFUL = 3
+MOST_NOTES = 3
 """So many lines of one kind are shown at first."""
 
 
 @view
-def comparison_document(comparison: Comparison, *, max_systems: int | None = None) -> Document:
-    """Show the decision and the numbers behind it; behind that every pair.
-
-    ``max_systems``: how many systems are shown, the best by the first measure and the baseline;
-    None: up to 10, and up to 50 behind the answer; 0: all. What is not shown changes no number.
-    """
+def comparison_document(comparison: Comparison) -> Document:
+    """Show the decision and the numbers behind it: all means, and the pairs of the best systems."""
     first = next(iter(comparison.measures))
-    order = [mean.run for mean in ranked(comparison)]
-    shown = shown_systems(order, max_systems, [comparison.baseline])
-    few = shown_systems(order, max_systems, [comparison.baseline], most=FIRST)
-    paired = shown if comparison.baseline is not None else shown[:PAIRED]
-    pairs = comparison.pairs.select(among=paired)
-    sections = (
-        Section("Means", (_means_table(comparison, shown),)),
-        Section("Pairs", (pairs_table(pairs), *_pairs_left(comparison, len(pairs)))),
-        coverage_section(_covered(comparison, shown), profile=comparison.profile),
-        definitions_section(
-            list(comparison.measures), asked=comparison.measures, profile=comparison.profile
-        ),
-    )
+    means = [mean for mean in comparison.means if mean.measure == first]
+    best = next((mean.mean for mean in means if mean.best), 0.0)
+    order = [mean.run for mean in sorted(means, key=lambda mean: abs(mean.mean - best))]
+    few = best_of(order, [comparison.baseline])
     decision = decide(comparison, first)
-    table = (
-        _two_systems(comparison)
-        if len(order) == 2
-        else _decision_table(comparison, few, decision.choice, len(order) - len(few))
+    if len(order) == 2:
+        table = _two_systems(comparison)
+    else:
+        table = _decision_table(comparison, few, decision.choice, len(order) - len(few))
+    sections = (
+        Section("Means", (_means_table(comparison, order),)),
+        _pairs_section(comparison, order),
+        coverage_section(comparison.accounting),
     )
+    points = Points(tuple(_points(comparison)))
     return Document(
-        f"Comparison of {_few(comparison.runs)}",
+        f"Comparison of {listed(comparison.runs, FIRST)}",
         tuple(section for section in sections if section.all_blocks),
-        answer=Answer(
-            decision.headline,
-            decision.reason,
-            decision.evidence,
-            (table, Points(tuple(_points(comparison)))),
-        ),
-        names=frozenset([*shown, *comparison.measures]),
+        answer=Answer(decision.headline, decision.reason, decision.evidence, (table, points)),
+        names=frozenset([*order, *comparison.measures]),
         data=lambda: comparison_data(comparison),
     )
 
@@ -114,7 +98,8 @@ def _decision_table(
 ) -> Table:
     """Show what the decision rests on: the first measure, and a few others."""
     first, *others = list(comparison.measures)[: MOST_OTHERS + 1]
-    base, lettered = comparison.baseline, shows_letters(comparison)
+    base = comparison.baseline
+    lettered = 2 < len(comparison.runs) <= LETTERED and any(m.letters for m in comparison.means)
     columns, lines = [Column(measure) for measure in others], []
     if base is None:
         columns.insert(0, Column("letters" if lettered else "near the best", "text"))
@@ -133,20 +118,20 @@ def _decision_table(
 def _two_systems(comparison: Comparison) -> Table:
     """Show of two systems each measure."""
     pairs = [comparison.pairs.select(measure=measure)[0] for measure in comparison.measures]
-    rows = tuple(
-        (
-            *cells(pair.measure, pair.base_mean, pair.system_mean),
-            Cell(
-                pair.difference,
-                link=queries_link(measure=pair.measure, a=pair.system, b=pair.base),
-            ),
-            Cell(pair.difference, ends(pair.interval), tone=OUTCOME_TONES[pair.verdict]),
-            Cell(interval=ends(pair.interval)),
-            Cell(pair.p_corrected),
-            Cell("the same" if pair.is_same else pair.verdict, tone=OUTCOME_TONES[pair.verdict]),
+    rows = []
+    for pair in pairs:
+        tone, interval = OUTCOME_TONES[pair.verdict], ends(pair.interval)
+        link = queries_link(measure=pair.measure, a=pair.system, b=pair.base)
+        rows.append(
+            (
+                *cells(pair.measure, pair.base_mean, pair.system_mean),
+                Cell(pair.difference, link=link),
+                Cell(pair.difference, interval, tone=tone),
+                Cell(interval=interval),
+                Cell(pair.p_corrected),
+                Cell("the same" if pair.is_same else pair.verdict, tone=tone),
+            )
         )
-        for pair in pairs
-    )
     columns = (
         Column("measure", "text"),
         Column(pairs[0].base),
@@ -157,7 +142,7 @@ def _two_systems(comparison: Comparison) -> Table:
         Column("p", "p"),
         Column("result", "outcome"),
     )
-    return Table(columns, rows, axis=Axis(0.0))
+    return Table(columns, tuple(rows), axis=Axis(0.0))
 
 
 def _points(comparison: Comparison) -> Iterator[Point]:
@@ -170,67 +155,25 @@ def _points(comparison: Comparison) -> Iterator[Point]:
             if not each.decidable and not each.is_same
         ]
     if careful:
-        yield Point("Careful", tuple(careful[:MOST_CAREFUL]), "warning")
-    notes = [*_told_elsewhere(comparison), *aliases(comparison.measures), *_parts(comparison)]
+        yield Point("Careful", tuple(careful[:MOST_NOTES]), "warning")
+    notes = [*aliases(comparison.measures), *_about_data(comparison)]
     if notes:
-        yield Point("Note", tuple(notes[:MOST_CAREFUL]))
+        yield Point("Note", tuple(notes[:MOST_NOTES]))
     yield Point("Test", (f"{how_tested(comparison.settings)}; {comparison.family}",), "quiet")
     yield Point("Next", ("rankscope diagnose, with the same files, shows where losses are",))
 
 
-def _told_elsewhere(comparison: Comparison) -> Iterator[str]:
-    """Say which systems another measure tells from the baseline, where the first cannot.
-
-    Of two systems the table shows it.
-    """
-    first, *others = comparison.measures
+def _pairs_section(comparison: Comparison, ranked: Sequence[str]) -> Section:
+    """List the pairs of the best systems; say how many are not listed."""
     base = comparison.baseline
-    if base is None or len(comparison.runs) == 2:
-        return
-    open_ones = {
-        pair.system
-        for pair in comparison.pairs.select(measure=first, base=base)
-        if pair.verdict == "can't tell"
-    }
-    for measure in others:
-        for pair in comparison.pairs.select(measure=measure, base=base):
-            if pair.system in open_ones and pair.verdict in ("better", "worse"):
-                yield f"{pair.sentence}, though {first} can't tell"
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= NAMED else listed(names, NAMED)
-
-
-def ranked(comparison: Comparison) -> list[SystemMean]:
-    """Return the means of the first measure, best first; of equal ones in the systems' order."""
-    first = next(iter(comparison.measures))
-    means = [mean for mean in comparison.means if mean.measure == first]
-    best = next((mean.mean for mean in means if mean.best), 0.0)
-    return sorted(means, key=lambda mean: abs(mean.mean - best))
-
-
-def _pairs_left(comparison: Comparison, listed_pairs: int) -> tuple[Notes, ...]:
-    """Say how many pairs are not listed."""
-    left = len(comparison.pairs) - listed_pairs
+    among = best_of(ranked) if base is None else best_of(ranked, [base], most=PAIRED)
+    pairs = comparison.pairs.select(among=among)
+    left = len(comparison.pairs) - len(pairs)
     text = (
         f"{left:,} of {len(comparison.pairs):,} pairs are not listed, those of systems with a "
         "lower rank: --format json and csv hold all; tests and corrections are over all of them"
     )
-    return (Notes((text,)),) if left else ()
-
-
-def _covered(comparison: Comparison, shown: Sequence[str]) -> dict[str, Covered]:
-    """Return what the means of the runs that are shown are made of; a system may be of several."""
-    known = comparison.accounting
-    names = list(known) if len(shown) == len(comparison.runs) else [n for n in shown if n in known]
-    return {name: Covered(known[name]) for name in names}
-
-
-def shows_letters(comparison: Comparison) -> bool:
-    """Tell whether letters say more than the verdict does, and are few enough to be read."""
-    is_read = 2 < len(comparison.runs) <= LETTERED
-    return is_read and any(mean.letters for mean in comparison.means)
+    return Section("Pairs", (pairs_table(pairs), *([Notes((text,))] if left else [])))
 
 
 def how_tested(settings: Settings) -> str:
@@ -241,52 +184,39 @@ def how_tested(settings: Settings) -> str:
     return f"{TESTS[settings.test]}, two-sided{drawn}"
 
 
-def _parts(comparison: Comparison) -> list[str]:
-    """Say what was done to the data."""
-    parts = []
+def _about_data(comparison: Comparison) -> Iterator[str]:
+    """Say what was done to the data, and what is missing from it."""
     if comparison.clusters is not None:
-        parts.append(f"in {counted(comparison.clusters, 'cluster')}, which are the unit of chance")
+        yield f"in {counted(comparison.clusters, 'cluster')}, which are the unit of chance"
     if comparison.weighted:
-        parts.append("weighted")
+        yield "weighted"
     if len(comparison.accounting) > len(comparison.runs):
-        parts.append("systems of several runs: for new queries and new runs")
-    lacking = [each for each in comparison.accounting.values() if each.missing]
-    if lacking:
-        fates = {"all": "counted as 0", "both": "left out for all runs"}
-        most = counted(max(each.missing for each in lacking), "judged query")
-        fate = fates.get(lacking[0].missing_policy, "")
-        parts.append(f"{counted(len(lacking), 'run')} missing up to {most}, {fate}")
+        yield "systems of several runs: for new queries and new runs"
     if comparison.left_out:
-        parts.append(f"{counted(comparison.left_out, 'judged query')} left out")
-    by_run = {name: data_sentences(run) for name, run in comparison.accounting.items()}
-    for sentence in dict.fromkeys(sentence for each in by_run.values() for sentence in each):
-        names = [name for name, each in by_run.items() if sentence in each]
-        parts.append(sentence if len(names) == len(by_run) else f"{_few(names)}: {sentence}")
-    without = max(accounting.without_relevant for accounting in comparison.accounting.values())
-    if without:
-        parts.append(f"{without:,} without a relevant document, scored 0")
+        yield f"{counted(comparison.left_out, 'judged query')} left out"
+    known = comparison.accounting.items()
+    yield from said_once({name: accounting_sentences(each)[1:] for name, each in known})
     if comparison.profile != "rankscope":
-        parts.append(f"rules of {comparison.profile}")
-    return parts
+        yield f"rules of {comparison.profile}"
 
 
-def _means_table(comparison: Comparison, shown: Sequence[str]) -> Table:
-    settings, first = comparison.settings, next(iter(comparison.measures))
+def _means_table(comparison: Comparison, ranked: Sequence[str]) -> Table:
+    settings = comparison.settings
     methods = interval_methods(mean.interval for mean in comparison.means)
     made = "weighted Student t" if comparison.weighted else methods or METHODS[settings.interval]
     questions = f"{counted(comparison.queries, 'question')}, the same for all runs"
     return means_table(
-        shown,
+        ranked,
         list(map(Column, comparison.measures)),
         lambda run, measure: _mean(comparison, run, measure),
         head="run",
         baseline=comparison.baseline,
         notes=(
-            *not_shown(len(shown), len(comparison.runs), first),
             *aliases(comparison.measures),
             f"in brackets: {settings.level:.0%} interval of the mean ({made})",
             f"{how_tested(settings)}; {comparison.family}",
             "intervals of differences: at the level that the correction leaves each pair",
-            "; ".join([questions, *_parts(comparison)]),
+            *meanings(comparison.measures, comparison.profile),
+            "; ".join([questions, *list(_about_data(comparison))[:MOST_NOTES]]),
         ),
     )

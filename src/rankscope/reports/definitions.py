@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
-    Cell,
     Document,
     Section,
     Table,
-    cells,
     plain_rows,
     sentences,
     text_columns,
 )
 from rankscope.document.views import view
-from rankscope.errors import RankscopeError, counted
+from rankscope.errors import RankscopeError
 from rankscope.measures.definition import NEARNESS, written
 from rankscope.measures.language import Measure
 from rankscope.ontology.nearness import all_similarities
@@ -25,9 +23,6 @@ from rankscope.scoring.rules import PROFILES
 
 if TYPE_CHECKING:
     from rankscope.measures.definition import Definition
-
-
-_UNKNOWN = "a measure of another package, which is not installed here"
 
 
 def measures_document(definitions: Sequence[Definition]) -> Document:
@@ -40,43 +35,36 @@ def measures_document(definitions: Sequence[Definition]) -> Document:
     return Document("Measures", (Section("", (Table(columns, plain_rows(rows)),)),))
 
 
-def definitions_section(
-    measures: Sequence[str], *, asked: Mapping[str, str], profile: str
-) -> Section:
-    """Say what measures mean, given by their canonical names; ``asked`` are the names they had.
-
-    ``profile`` names the rules that counted.
-    """
+def meanings(measures: Iterable[str], profile: str) -> Iterator[str]:
+    """Say what measures mean, by the rules of a profile: notes below a table of their means."""
     rules = PROFILES.get(profile)
-    rows, notes = [], []
     for name in measures:
-        note = "" if asked.get(name, name) == name else f"asked for as {asked[name]}"
         try:
             measure = Measure.parse(name)
-        except RankscopeError:
-            rows.append((Cell(name, note=note), *cells(_UNKNOWN, None)))
+        except RankscopeError:  # of another package, which is not installed here
             continue
-        definition = measure.definition
-        rows.append((Cell(name, note=note), *cells(definition.summary, definition.formula or None)))
+        yield f"{name}: {measure.definition.summary}"
         if doubt := "" if rules is None else rules.doubt(measure):
-            notes.append(f"{name} may differ from that of {profile}: {doubt}")
-    notes.append(f"rules of {profile}" + ("" if rules is None else f": {rules.summary}"))
-    notes.append("rankscope measures NAME shows parameters, edges and references")
-    columns = text_columns("measure", "what it means", "formula")
-    table = Table(columns, tuple(rows), notes=tuple(notes))
-    finding = f"{counted(len(rows), 'measure')}, by the rules of {profile}."
-    details = (table,) if rows else ()
-    return Section("Definitions", details=details, part="method", finding=finding)
+            yield f"{name} may differ from that of {profile}: {doubt}"
+    if profile != "rankscope":
+        yield f"rules of {profile}" + ("" if rules is None else f": {rules.summary}")
 
 
 @view
 def definition_document(definition: Definition, *, asked: str = "") -> Document:
     """Show everything about one measure."""
+    better = "higher" if definition.higher_is_better else "lower"
+    low, high = definition.range
+    between = f"from {low:g} up" if high == math.inf else f"{low:g} to {high:g}"
     facts = {
         "asked": asked,
         "formula": definition.formula,
         "cutoff": definition.cutoff,
-        **facts_of(definition),
+        "range": f"{'any number' if low == -math.inf else between}, {better} is better",
+        "over queries": definition.aggregate,
+        "no relevant document": definition.no_relevant,
+        "short run": definition.short_run,
+        "reference": definition.reference,
         "example": definition.example,
     }
     rows = [(f"{title}:", text) for title, text in facts.items() if text]
@@ -93,18 +81,6 @@ def definition_document(definition: Definition, *, asked: str = "") -> Document:
     return Document(definition.name, tuple(sections))
 
 
-def facts_of(definition: Definition) -> dict[str, str]:
-    """Return what is true of a measure whatever its parameters; '' for what it does not say."""
-    better = "higher" if definition.higher_is_better else "lower"
-    return {
-        "range": f"{_range(definition)}, {better} is better",
-        "over queries": definition.aggregate,
-        "no relevant document": definition.no_relevant,
-        "short run": definition.short_run,
-        "reference": definition.reference,
-    }
-
-
 def _similarities() -> Section:
     """List how near two terms can be."""
     rows = [(each.name, each.formula, each.summary, each.reference) for each in all_similarities()]
@@ -119,10 +95,3 @@ def _similarities() -> Section:
     )
     columns = text_columns("sim", "formula", "what it means", "reference")
     return Section("Similarities", (Table(columns, plain_rows(rows)), sentences([legend, rest])))
-
-
-def _range(definition: Definition) -> str:
-    low, high = definition.range
-    if low == -math.inf:
-        return "any number"
-    return f"from {low:g} up" if high == math.inf else f"{low:g} to {high:g}"

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankscope.diagnosis.analysis import Analysed, all_analyses
-from rankscope.diagnosis.failures import failures
-from rankscope.diagnosis.gaps import gaps
+from rankscope.diagnosis.baselines import Baselines, baselines
+from rankscope.diagnosis.duplicates import duplicates
+from rankscope.diagnosis.failures import Failures, failures
+from rankscope.diagnosis.gaps import Gaps, gaps
+from rankscope.diagnosis.holes import Holes, holes
+from rankscope.diagnosis.leaks import leaks
+from rankscope.diagnosis.pareto import Pareto, pareto
+from rankscope.diagnosis.stages import Stages, stages
 from rankscope.document.blocks import (
     Answer,
     Block,
-    Cell,
     Column,
     Document,
     Findings,
@@ -22,33 +27,34 @@ from rankscope.document.blocks import (
     Section,
     Sentences,
     Table,
-    cells,
+    Value,
     finding_lines,
+    plain_rows,
     sentences,
 )
 from rankscope.document.text import number
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
-from rankscope.reports.definitions import definitions_section
-from rankscope.reports.found_sentences import found_sentence, is_quiet
-from rankscope.reports.target_tables import figure_table
+from rankscope.reports.verdict import figure_table
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.diagnosis.analysis import AnyAnalysis
-    from rankscope.diagnosis.failures import Failures
     from rankscope.diagnosis.gaps import Gap, Problem
     from rankscope.diagnosis.summary import SummaryLine
     from rankscope.findings import Finding
+    from rankscope.part import Part
     from rankscope.records.diagnosis import Diagnosis
 
 Answers = Sequence[tuple["AnyAnalysis", Analysed | NotApplicable]]
 
-MOST_GAINS = 3
-"""So many possible gains are shown at first."""
 
 MOST_CAREFUL = 4
 """So many warnings are shown at first."""
+
+MOST_NAMED = 3
+"""So many systems a sentence names."""
 
 MOST_SYSTEMS = 5
 """So many systems have a column of failing questions at first."""
@@ -81,7 +87,6 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
         *([Section("Targets", (figure_table(kpis),))] if kpis else []),
         findings_section(findings),
         *analysis_sections(answers, names, all_shown=is_part),
-        definitions_section(diagnosis.measures, asked={}, profile=diagnosis.profile),
     ]
     sizes = [counted(len(diagnosis.runs), "system"), counted(diagnosis.queries, "question")]
     if diagnosis.no_answer:
@@ -90,7 +95,7 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
         "Diagnosis",
         tuple(section for section in sections if section.all_blocks),
         subtitle=f"{', '.join(sizes)}; {', '.join(diagnosis.measures)}",
-        answer=None if is_part else _answer(diagnosis, answers),
+        answer=None if is_part else _answer(diagnosis),
         names=frozenset(names),
     )
 
@@ -105,37 +110,35 @@ def findings_section(findings: Sequence[Finding]) -> Section:
 
 
 def analysis_sections(
-    answers: Answers, names: Sequence[str], *, all_shown: bool = False
+    answers: Answers, names: Sequence[str], *, focus: str | None = None, all_shown: bool = False
 ) -> Iterator[Section]:
     """Yield a section for each analysis that found something, and one that lists the others.
 
     Systems come in the order of ``names``, and a sentence that begins with one of these with no
-    capital. ``all_shown``: also those that found nothing are shown, and all on a terminal.
+    capital; ``focus`` is the system to speak of. ``all_shown``: also those that found nothing are
+    shown, and all on a terminal.
     """
     reasons: dict[str, list[str]] = {}
     for analysis, answer in answers:
         if isinstance(answer, NotApplicable):
             reasons.setdefault(answer.reason, []).append(analysis.name)
             continue
-        if is_quiet(analysis, answer) and not all_shown:
+        if _is_quiet(analysis, answer) and not all_shown:
             reasons.setdefault("found nothing to report", []).append(analysis.name)
             continue
         section = analysis.section(answer)
-        sentence = section.finding or found_sentence(analysis, answer, section)
-        sentence = (
-            sentence
-            if sentence.split(" ")[0].rstrip(":,") in names
-            else f"{sentence[:1].upper()}{sentence[1:]}"
-        )
-        held = [_ranked(block, names) for block in section.all_blocks]
-        first = held[0] if held and not all_shown else None
+        sentence = _found_sentence(analysis, answer, section, focus)
+        if sentence.split(" ")[0].rstrip(":,") not in names:
+            sentence = f"{sentence[:1].upper()}{sentence[1:]}"
+        blocks = [_ranked(block, names) for block in section.all_blocks]
+        first = blocks[0] if blocks and not all_shown else None
         if isinstance(first, Sentences) and [each.text for each in first.sentences] == [sentence]:
-            held = held[1:]  # it is said already
-        shown = len(held) if all_shown else 1  # on a terminal, too
+            blocks = blocks[1:]  # it is said already
+        shown = len(blocks) if all_shown else 1  # on a terminal, too
         yield replace(
             section,
-            blocks=tuple(held[:shown]),
-            details=tuple(held[shown:]),
+            blocks=tuple(blocks[:shown]),
+            details=tuple(blocks[shown:]),
             part="diagnosis",
             finding=sentence,
         )
@@ -164,65 +167,60 @@ def _ranked(block: Block, names: Sequence[str]) -> Block:
     return block
 
 
-def _answer(diagnosis: Diagnosis, answers: Answers) -> Answer:
-    row = focus_gap(answers)
-    measure = diagnosis.measures[0]
-    if row is not None:
-        words, evidence = _HEADLINES[row.problem]
-        headline = f"{row.system} {words}"
+def _answer(diagnosis: Diagnosis) -> Answer:
+    losses, failed = gaps.of(diagnosis.analyses), failures.of(diagnosis.analyses)
+    rows = () if losses is None else losses.systems
+    best = max(rows, key=lambda row: row.now, default=None)
+    headline, evidence = "No problems found", ""
+    if best is not None:
+        words, evidence = _HEADLINES[best.problem]
+        headline = f"{best.system} {words}"
     elif diagnosis.summary:
-        headline, evidence = diagnosis.summary[0].text, ""
-    else:
-        headline, evidence = "No problems found", ""
+        headline = diagnosis.summary[0].text
     blocks: list[Block] = []
     if diagnosis.summary:
-        blocks.append(gains_table(diagnosis.summary, measure, None if row is None else row.now))
-    failed = next((answer for analysis, answer in answers if analysis is failures), None)
-    if failed is not None and not isinstance(failed, NotApplicable):
-        blocks.append(failing_table(failures.result.model_validate(failed)))
-    blocks.append(Points(tuple(_points(diagnosis))))
+        now = None if best is None else best.now
+        blocks.append(gains_table(diagnosis.summary, diagnosis.measures[0], now))
+    if failed is not None:
+        blocks.append(_failing_table(failed))
+    blocks.append(Points(tuple(_points(diagnosis, failed))))
     return Answer(headline, evidence=evidence, blocks=tuple(blocks))
-
-
-def focus_gap(answers: Answers) -> Gap | None:
-    """Return what the best system loses, as the analysis of gaps has it."""
-    for analysis, answer in answers:
-        if analysis is gaps and not isinstance(answer, NotApplicable):
-            rows = gaps.result.model_validate(answer).systems
-            return max(rows, key=lambda row: row.now, default=None)
-    return None
 
 
 def gains_table(summary: Sequence[SummaryLine], measure: str, now: float | None) -> Table:
     """List what could be gained, the most first."""
     standing = "" if now is None else f" (now {number(now)})"
-    rows = [(Cell(line.text), Cell(line.gain)) for line in summary[:MOST_GAINS]]
+    rows = plain_rows(
+        (f"{line.text}: {line.fix}", line.gain, f"--only {line.analysis}") for line in summary
+    )
+    columns = (
+        Column(f"possible gains in {measure}{standing}", "text"),
+        Column("up to", signed=True),
+        Column("more", "text"),
+    )
     return Table(
-        (Column(f"possible gains in {measure}{standing}", "text"), Column("up to", signed=True)),
-        tuple(rows),
+        columns,
+        rows,
         notes=("gains overlap: don't add them up",) if len(rows) > 1 else (),
     )
 
 
-def failing_table(result: Failures) -> Table:
+def _failing_table(result: Failures) -> Table:
     """Count the questions that fail, by cause."""
     rows = result.systems[:MOST_SYSTEMS]
     causes = dict.fromkeys(cause for row in rows for cause in row.causes)
-    counts = [
-        (Cell(cause), *(Cell(len(row.causes.get(cause, ()))) for row in rows)) for cause in causes
+    counts: list[list[Value]] = [
+        [cause, *(len(row.causes.get(cause, ())) for row in rows)] for cause in causes
     ]
-    total = (Cell(f"total of {result.queries:,}"), *cells(*(row.failing for row in rows)))
-    return Table(
-        (Column("failing questions", "text"), *(Column(row.system) for row in rows)),
-        (*counts, total),
-    )
+    counts.append([f"total of {result.queries:,}", *(row.failing for row in rows)])
+    columns = (Column("failing questions", "text"), *(Column(row.system) for row in rows))
+    return Table(columns, plain_rows(counts))
 
 
-def _points(diagnosis: Diagnosis) -> Iterator[Point]:
+def _points(diagnosis: Diagnosis, failed: Failures | None) -> Iterator[Point]:
     yield from careful_point((), diagnosis.findings)
     names = [diagnosis.summary[0].analysis] if diagnosis.summary else []
-    failing = failures.of(diagnosis.analyses)
-    if failing is not None and any(row.failing for row in failing.systems):
+    if failed is not None and any(row.failing for row in failed.systems):
         names.append("failures")
     ways = [*(f"--only {name}" for name in dict.fromkeys(names)), "--full for everything"]
     yield Point("Next", (f"the same command with {', or '.join(ways)}",))
@@ -245,17 +243,14 @@ def careful_point(
 
 
 def fix_first(
-    answers: Answers, system: str | None, summary: Sequence[SummaryLine]
+    analyses: Part, system: str | None, summary: Sequence[SummaryLine]
 ) -> Iterator[Point]:
     """Yield what to fix first of a system: its ranking, its retrieval, or what gains most."""
-    gap = next((answer for analysis, answer in answers if analysis is gaps), None)
-    if gap is not None and not isinstance(gap, NotApplicable):
-        rows = gaps.result.model_validate(gap).systems
-        row = next((row for row in rows if row.system == system), None)
-        if row is not None and row.problem in ("ranking", "retrieval", "both"):
-            yield Point("Fix first", (_fix_of(row),), parts=_parts_of(row))
-            return
-    if summary:
+    losses = gaps.of(analyses)
+    row = next((row for row in losses.systems if row.system == system), None) if losses else None
+    if row is not None and row.problem in ("ranking", "retrieval", "both"):
+        yield Point("Fix first", (_fix_of(row),), parts=_parts_of(row))
+    elif summary:
         line = f"{summary[0].text} ({number(summary[0].gain, signed=True)} at most)."
         yield Point("Fix first", (line,))
 
@@ -277,3 +272,100 @@ def _parts_of(row: Gap) -> tuple[tuple[str, float], ...]:
         return ()
     lost = (("better order", row.ranking.value), ("better retrieval", row.retrieval.value))
     return (("now", row.now), *lost)
+
+
+# --- what an analysis found, in one sentence with numbers: all that its closed section shows ------
+
+_QUIET = (duplicates.name, leaks.name)
+"""Analyses that have nothing to show where they found nothing."""
+
+
+def _is_quiet(analysis: AnyAnalysis, answer: Any) -> bool:
+    """Tell whether an analysis found nothing that is worth a section."""
+    return analysis.name in _QUIET and not answer.findings
+
+
+def _found_sentence(
+    analysis: AnyAnalysis, answer: Any, section: Section, focus: str | None = None
+) -> str:
+    """Return what an analysis found, of the system in ``focus``; '' if it has no sentence."""
+    say = _SENTENCES.get(analysis.name)
+    if say is not None and (made := say(analysis.result.model_validate(answer), focus)):
+        return made
+    if answer.findings:
+        return f"{answer.findings[0].message}."
+    first = next(iter(section.all_blocks), None)
+    return first.sentences[0].text if isinstance(first, Sentences) and first.sentences else ""
+
+
+def _failures(result: Failures, focus: str | None) -> str:
+    rows = sorted(result.systems, key=lambda row: (row.failing, row.system != focus))
+    if not rows or not rows[-1].failing:
+        return ""
+    few, many = rows[0], rows[-1]
+    worst = f", {many.system} on {many.failing:,}" if len(rows) > 1 else ""
+    causes = sorted(few.causes.items(), key=lambda item: -len(item[1]))
+    why = f" Of the {few.failing:,}, {len(causes[0][1]):,}: {causes[0][0]}." if causes else ""
+    return f"{few.system} fails on {few.failing:,} of {result.queries:,} questions{worst}.{why}"
+
+
+def _gaps(result: Gaps, focus: str | None) -> str:
+    if not result.systems:
+        return ""
+    row = max(result.systems, key=lambda row: (row.system == focus, row.now))
+    order, retrieval = number(row.ranking.value), number(row.retrieval.value)
+    lacking = [each.system for each in result.systems if not each.ranking_is_more]
+    rest = f" {listed(lacking, MOST_NAMED)} mainly lack{'s' * (len(lacking) == 1)} retrieval."
+    costs = f"Order costs {row.system} {order} {result.measure}, and retrieval {retrieval}."
+    return costs + (rest if lacking else "")
+
+
+def _stages(result: Stages, _: str | None) -> str:
+    parts = []
+    for row in result.stages:
+        changes = [each for each in row.changes if each.measure == result.measure]
+        if changes:
+            best = min(changes, key=lambda each: abs(each.difference))
+            change = number(best.difference, signed=True)
+            parts.append(f"{row.system} is {change} against {best.base} ({best.verdict})")
+    return f"{listed(parts, MOST_NAMED)}." if parts else ""
+
+
+def _baselines(result: Baselines, _: str | None) -> str:
+    means = {row.system: row.mean for row in result.ladder}
+    rungs = [row for row in result.ladder if row.verdict is not None and row.over in means]
+    if not rungs:
+        return ""
+    best, base = max(rungs, key=lambda row: row.mean), str(rungs[0].over)
+    return f"The baseline {base} scores {number(means[base])}, {best.system} {number(best.mean)}."
+
+
+def _holes(result: Holes, _: str | None) -> str:
+    shares = [row.share(result.cutoff) for row in result.systems]
+    if result.by_design or not any(shares):
+        return ""
+    span = f"{min(shares):.0%} to {max(shares):.0%}" if len(shares) > 1 else f"{shares[0]:.0%}"
+    turned = [f"{e.better} against {e.worse}" for e in result.conclusions if e.verdict == "open"]
+    turns = f" They could turn {listed(turned, MOST_NAMED)}." if turned else ""
+    if result.conclusions and not turned:
+        turns = " They can turn no outcome."
+    return f"{span} of the first {result.cutoff} documents are unjudged.{turns}"
+
+
+def _pareto(result: Pareto, _: str | None) -> str:
+    if not result.fronts:
+        return ""
+    front = result.fronts[0]
+    off = [row.system for row in front.systems if not row.on_front]
+    others = f"another system is at least as good and as cheap as {listed(off, MOST_NAMED)}"
+    return f"By {front.cost}, {others if off else 'no system is both worse and dearer'}."
+
+
+_SENTENCES: dict[str, Callable[[Any, str | None], str]] = {
+    failures.name: _failures,
+    gaps.name: _gaps,
+    stages.name: _stages,
+    baselines.name: _baselines,
+    holes.name: _holes,
+    pareto.name: _pareto,
+}

@@ -29,15 +29,13 @@ from rankscope.reports.system_tables import OUTCOME_TONES
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
-    from rankscope.benchmark.changes import ExperimentComparison, SystemChange
+    from rankscope.benchmark.changes import ExperimentComparison
     from rankscope.benchmark.listing import Listed
     from rankscope.benchmark.verify import Verification
+    from rankscope.statistics.system_pairs import Pair
 
 MOST = 5
 """So many names of a kind are said."""
-
-SHORT = 16
-"""How much of a digest people are shown: enough that nobody makes another manifest with it."""
 
 
 @view
@@ -50,27 +48,27 @@ def changes_document(comparison: ExperimentComparison) -> Document:
     first = [each for each in ranked if each.verdict in order or each.measure == main]
     rest = [change for change in ranked if change not in first]
     headline, evidence = _verdict(changes)
-    points = [Point("Different", (", ".join(comparison.differs) or "nothing but the runs",))]
-    for names, where in ((comparison.only_before, "first"), (comparison.only_after, "second")):
-        if names:
-            points.append(Point(f"Only in the {where}", (", ".join(names),)))
-    test = "paired test, corrected by Holm over all systems and measures"
-    points.append(Point("Test", (test,), "quiet"))
+    labelled = {
+        "Different": comparison.differs or ["nothing but the runs"],
+        "Only in the first": comparison.only_before,
+        "Only in the second": comparison.only_after,
+        "Test": ["paired test, corrected by Holm over all systems and measures"],
+    }
+    points = (Point(label, (", ".join(each),)) for label, each in labelled.items() if each)
     counts = f"{counted(len(rest), 'more change')}, of which none can be told."
     others = Section("Other measures", (_changes_table(rest),), finding=counts)
+    blocks = (_changes_table(first), Points(tuple(points)))
     return Document(
         f"{comparison.before} → {comparison.after}",
         (others,) if rest else (),
         subtitle=counted(comparison.queries, "query"),
-        answer=Answer(
-            headline, evidence=evidence, blocks=(_changes_table(first), Points(tuple(points)))
-        ),
+        answer=Answer(headline, evidence=evidence, blocks=blocks),
         names=frozenset({comparison.before, comparison.after}.union(c.system for c in changes)),
         data=lambda: _changes_table(changes),
     )
 
 
-def _verdict(changes: Sequence[SystemChange]) -> tuple[str, str]:
+def _verdict(changes: Sequence[Pair]) -> tuple[str, str]:
     """Say which systems became worse and better, the worse first, and on which measures."""
     heads, lines = [], []
     for word in ("worse", "better"):
@@ -90,10 +88,10 @@ def _verdict(changes: Sequence[SystemChange]) -> tuple[str, str]:
     return "No change can be told", "No system is better or worse on any measure."
 
 
-def _changes_table(changes: Sequence[SystemChange]) -> Table:
+def _changes_table(changes: Sequence[Pair]) -> Table:
     rows = tuple(
         (
-            *cells(change.system, change.measure, change.before, change.after),
+            *cells(change.system, change.measure, change.base_mean, change.system_mean),
             Cell(change.difference, ends(change.interval), tone=OUTCOME_TONES[change.verdict]),
             Cell(change.p_corrected),
             Cell(change.verdict, tone=OUTCOME_TONES[change.verdict]),
@@ -112,37 +110,26 @@ def _changes_table(changes: Sequence[SystemChange]) -> Table:
 
 def listing_document(folder: str, experiments: Sequence[Listed]) -> Document:
     """Show the experiments of a folder, newest first."""
-    titles = ("folder", "experiment", "digest", "finished", "collection", "queries",
-              "systems", "measure", "best", "value", "verdict", "problem")  # fmt: skip
-    rows = [
-        [
-            ", ".join(value) if isinstance(value, tuple | list) else value
-            for value in (getattr(listed, title) for title in titles)
-        ]
-        for listed in experiments
-    ]
+    shown = Table(
+        text_columns("experiment", "finished", "collection", "best", "verdict"),
+        plain_rows(map(_listed, experiments)),
+    )
     return Document(
         f"Experiments in {folder}",
-        tuple(map(_listed, experiments))
-        or (Section("", (sentences([f"{folder} holds no experiment"]),)),),
-        data=lambda: Table(text_columns(*titles), plain_rows(rows)),
+        (Section("", (shown if experiments else sentences([f"{folder} holds no experiment"]),)),),
     )
 
 
-def _listed(experiment: Listed) -> Section:
+def _listed(experiment: Listed) -> tuple[str, ...]:
     if experiment.problem:
-        broken = sentences([f"cannot be read: {experiment.problem}"], "bad")
-        return Section(experiment.folder, (broken,))
-    value = "" if experiment.value is None else f" {experiment.value:.4f}"
-    finished = experiment.finished.replace("T", " ").removesuffix("Z")
-    lines = [Sentence(experiment.verdict)] if experiment.verdict else []
-    about = (
-        f"{experiment.collection}, {counted(experiment.queries, 'query')}; "
-        f"{experiment.measure}{value} ({experiment.best}); systems: {listed(experiment.systems, 9)}"
-    )
-    kept = f"finished {finished}, in {experiment.folder}; digest {experiment.digest[:SHORT]}"
-    return Section(
-        experiment.experiment, (Sentences((*lines, Sentence(about), Sentence(kept, "quiet"))),)
+        return (experiment.folder, "", "", "", f"cannot be read: {experiment.problem}")
+    value = "" if experiment.value is None else f" {experiment.value:.3f}"
+    return (
+        experiment.experiment,
+        experiment.finished.replace("T", " ")[:16],
+        f"{experiment.collection}, {counted(experiment.queries, 'question')}",
+        f"{experiment.best}, {experiment.measure}{value}",
+        experiment.verdict,
     )
 
 
@@ -151,20 +138,21 @@ def verification_document(verification: Verification) -> Document:
     """Show whether an experiment is what was recorded, and what is not."""
     wrong = [check for check in verification.checks if check.problem]
     count = len(verification.checks)
+    answer = (
+        f"{verification.experiment} holds: {count} checks, every file, the scores of the runs and "
+        "the verdict are as recorded"
+    )
     if wrong:
         failed = f"{len(wrong)} of {count} checks failed"
         answer = f"{failed}: this is not the experiment that was recorded"
-    else:
-        answer = (
-            f"{verification.experiment} holds: {count} checks, every file, the scores of the runs "
-            "and the verdict are as recorded"
-        )
-    lines = [Sentence(answer, good_if(not wrong))]
-    lines += [Sentence(f"✗ {check.what}: {check.problem}", "bad") for check in wrong]
-    lines.append(Sentence(f"digest {verification.digest}", "quiet"))
+    lines = (
+        Sentence(answer, good_if(not wrong)),
+        *(Sentence(f"✗ {check.what}: {check.problem}", "bad") for check in wrong),
+        Sentence(f"digest {verification.digest}", "quiet"),
+    )
     return Document(
         f"Verification of {verification.experiment}",
-        (Section("", (Sentences(tuple(lines)),)),),
+        (Section("", (Sentences(lines),)),),
         data=lambda: Table(
             text_columns("check", "problem"),
             plain_rows((check.what, check.problem) for check in verification.checks),

@@ -17,21 +17,18 @@ from rankscope.document.blocks import (
     Point,
     Points,
     Section,
-    Sentence,
-    Sentences,
     Table,
     cells,
     ends,
     finding_lines,
     good_if,
     named_queries,
-    text_columns,
 )
 from rankscope.document.terminal import as_text
-from rankscope.document.text import percent, plain_cell, title_of
+from rankscope.document.text import percent
 from rankscope.document.views import view
 from rankscope.errors import counted
-from rankscope.reports.said_beside import aliases
+from rankscope.reports.system_tables import aliases
 from rankscope.statistics.gate import ORDER
 from rankscope.statistics.sentences import about, number
 
@@ -59,30 +56,24 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
     """
     ranked = [check for answer in ORDER for check in result.checks if check.answer == answer]
     losses = tuple(_losses_table(check, texts or {}) for check in ranked if check.worst)
-    reasons = tuple(
-        Sentence(f"{check.answer}: {check.measure} {check.explanation}", _TONES[check.answer])
-        for check in result.checks
-    )
     names = {result.baseline, result.candidate, *(check.measure for check in result.checks)}
     names |= {loss.query_id for check in result.checks for loss in check.broken}
     names |= {floor.measure for floor in result.floors}
     sections = (
         Section("Floors", (_floors_table(result),) if result.floors else ()),
-        Section("By measure", (Sentences(reasons),)),
         Section("Worst losses by query", losses),
         Section("Method", (Notes((*aliases(result.asked), how_tested(result))),)),
     )
-    columns, rows = _checks(result, ranked)
     return Document(
         f"{SUITE}: {_SIGNS[result.answer]} {result.answer}",
         tuple(section for section in sections if section.all_blocks),
         subtitle=f"{result.candidate} against {result.baseline}, "
         f"{counted(result.queries, 'question')}",
         answer=Answer(
-            _heading(result), blocks=(Table(columns, rows), Points(tuple(_points(result))))
+            _headline(result),
+            blocks=(_checks_table(result, ranked), Points(tuple(_points(result)))),
         ),
         names=frozenset(names),
-        data=lambda: _data(result),
         cases=tuple(_cases(result)),
         properties={
             "answer": result.answer,
@@ -110,7 +101,7 @@ def failure_text(result: GateResult, texts: Mapping[str, str] | None = None) -> 
     return as_text(gate_document(result, texts=texts), full=True).rstrip()
 
 
-def _heading(result: GateResult) -> str:
+def _headline(result: GateResult) -> str:
     """Return the answer; of several reasons the first, and how many more there are."""
     failures = result.failures if result.answer == "regression" else []
     if len(failures) > 1:
@@ -137,9 +128,10 @@ def how_tested(result: GateResult) -> str:
     """Return how the answers were found."""
     count = len(result.checks)
     over = f", for all {count} measures at once" if count > 1 else ""
+    methods = " / ".join(dict.fromkeys(check.method for check in result.checks))
     parts = [
-        f"{percent(1 - result.alpha)} intervals{over}",
-        f"two-sided paired test ({result.test.method}, seed {result.test.seed})",
+        f"{percent(1 - result.settings.alpha)} intervals{over}",
+        f"two-sided paired test ({methods}, seed {result.settings.seed})",
     ]
     if result.clusters is not None:
         parts.append(f"{result.clusters:,} clusters of queries, which are the unit of chance")
@@ -181,11 +173,9 @@ def _margin(result: GateResult) -> str:
 # --- tables and cases ----------------------------------------------------------------------------
 
 
-def _checks(
-    result: GateResult, checks: Sequence[MeasureCheck]
-) -> tuple[tuple[Column, ...], tuple[tuple[Cell, ...], ...]]:
+def _checks_table(result: GateResult, checks: Sequence[MeasureCheck]) -> Table:
     """Return a row for each measure."""
-    level = percent(1 - result.alpha).replace(" ", "")
+    level = percent(1 - result.settings.alpha).replace(" ", "")
     columns = (
         Column("measure", "text"),
         *map(Column, ("baseline", "candidate")),
@@ -206,17 +196,7 @@ def _checks(
         )
         for check in checks
     )
-    return columns, rows
-
-
-def _data(result: GateResult) -> Table:
-    """Return a row for each measure with all that csv can hold."""
-    columns, rows = _checks(result, result.checks)
-    more = [(c.reason, result.max_drop, c.explanation) for c in result.checks]
-    return Table(
-        (*columns, *text_columns("reason", "margin", "explanation")),
-        tuple((*row, *cells(*last)) for row, last in zip(rows, more, strict=True)),
-    )
+    return Table(columns, rows)
 
 
 def _floors_table(result: GateResult) -> Table:
@@ -250,11 +230,7 @@ def _losses_table(check: MeasureCheck, texts: Mapping[str, str]) -> Table:
 
 
 def _cases(result: GateResult) -> Iterator[Case]:
-    columns, rows = _checks(result, result.checks)
-    for check, row in zip(result.checks, rows, strict=True):
-        pieces = zip(columns, row, strict=True)
-        output = [f"{title_of(column)}: {plain_cell(cell, column)}" for column, cell in pieces]
-        output += [f"note: {check.note}"] * bool(check.note)
+    for check in result.checks:
         is_open = check.answer == "can't tell"
         failed = check.answer == "regression" or (is_open and result.cant_tell == "fail")
         yield Case(
@@ -266,7 +242,6 @@ def _cases(result: GateResult) -> Iterator[Case]:
                 f"query {loss.query_id}: {loss.baseline:.4f} to {loss.candidate:.4f}"
                 for loss in check.broken or check.worst
             ),
-            tuple(output),
         )
     for floor in result.floors:
         message = f"{floor.measure} is {floor.candidate:.4f}, the floor is {floor.floor:.4f}"

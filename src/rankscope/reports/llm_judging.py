@@ -21,11 +21,10 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.views import view
 from rankscope.errors import counted
+from rankscope.reports.what_ran import usage_table
 
 if TYPE_CHECKING:
-    from rankscope.records.origin import ModelUsage
-    from rankscope.retrieval.llm.judging_batches import JudgingPlan
-    from rankscope.retrieval.llm.llm_judge import LlmJudging
+    from rankscope.retrieval.llm.llm_judge import JudgingPlan, LlmJudging
 
 SHOWN = 10
 """So many pairs without a grade are shown."""
@@ -46,12 +45,13 @@ def judging_document(judging: LlmJudging) -> Document:
         f"{judging.model} judged {counted(judging.pairs, 'pair')} of query and document {times}; "
         f"{counted(judging.ratings, 'rating')} in all"
     )
+    usage = usage_table([(judging.model, judging.usage)]).turned()
     prompt = f"the prompt has the SHA-256 {judging.prompt}"
     sections = [
         Section("Grades", (sentences([whole]), grades)),
         _agreement(judging),
         *([_unjudged(judging)] if judging.unjudged else []),
-        Section("What it took", (usage_table(judging.usage), sentences([prompt]))),
+        Section("What it took", (usage, sentences([prompt]))),
     ]
     return Document(f"Judged by {judging.model}", tuple(sections), data=lambda: grades)
 
@@ -97,25 +97,3 @@ def plan_document(plan: JudgingPlan) -> Document:
             Section("The first request", (Code(plan.example or ""),)),
         ),
     )
-
-
-def usage_table(usage: ModelUsage) -> Table:
-    """Return what asking a model took, as a table; what is nothing is left out."""
-    kept = usage.kept
-    counts = {
-        "requests sent": usage.requests,
-        "of them repeated": usage.retried,
-        "questions answered": usage.answered,
-        "of them kept from before": usage.cached,
-        "questions without a usable answer": usage.failed,
-        "answers that could not be read": usage.unreadable,
-        "tokens sent": usage.prompt_tokens,
-        "tokens received": usage.completion_tokens,
-        "cost": usage.cost,
-        "seconds in all": usage.seconds,
-        "seconds of a request, median": usage.p50,
-        "seconds of a request, 95th percentile": usage.p95,
-        "cost of what was kept from before": None if kept is None else kept.cost,
-    }
-    rows = tuple((Cell(name), Cell(value)) for name, value in counts.items() if value is not None)
-    return Table((Column("what", "text"), Column("value", digits=4)), rows)

@@ -42,29 +42,23 @@ def power_document(report: PowerReport) -> Document:
         queries = f"{counted(power.n, 'query')}, of which {power.differing:,} differ"
         spread = f"standard deviation {power.sd:.4f} over {queries}"
         head = f"{measure}: {second} minus {first} is {power.observed:+.4f}, {spread}"
-        blocks.append(sentences([head], "strong"))
-        blocks += _answers(report, power)
+        blocks += [sentences([head], "strong"), *_answers(report, power)]
     return Document(
         f"Power: {second} against {first}",
         (Section("", (*blocks, *warning_lines(report.findings), Notes((_HOW,)))),),
         names=frozenset([*report.measures, *report.runs]),
-        data=lambda: _data(report),
-    )
-
-
-def _data(report: PowerReport) -> Table:
-    """Return a row for each measure and number of queries."""
-    return Table(
-        text_columns("measure", "queries", "detectable", "power"),
-        plain_rows(
-            [measure, size.queries, size.detectable, size.power]
-            for measure, power in report.measures.items()
-            for size in (_own(power), *power.sizes)
+        data=lambda: Table(
+            text_columns("measure", "queries", "detectable", "power"),
+            plain_rows(
+                [measure, size.queries, size.detectable, size.power]
+                for measure, power in report.measures.items()
+                for size in (_at_hand(power), *power.sizes)
+            ),
         ),
     )
 
 
-def _own(power: Power) -> PowerSize:
+def _at_hand(power: Power) -> PowerSize:
     """Return what the queries at hand can show, as a size."""
     return PowerSize(queries=power.n, detectable=power.detectable, power=power.power)
 
@@ -73,20 +67,18 @@ def _answers(report: PowerReport, power: Power) -> list[Block]:
     if not power.sd:
         why = "one query has no spread" if power.n == 1 else "the difference never varies"
         return [sentences([f"{why}, so nothing can be said about what could be seen"], "warning")]
-    blocks: list[Block] = []
-    if report.target is not None:
-        likely = percent(report.power)
-        needed = "no number of queries like these shows"
-        if power.needed is not None:
-            needed = f"about {counted(power.needed, 'query')} like these show"
-        blocks.append(
-            sentences([f"{needed} a difference of {report.target:g} with {likely} probability"])
-        )
-    sizes = sorted((_own(power), *power.sizes), key=lambda size: size.queries)
-    return [*blocks, _sizes(sizes, report.power, report.target)]
+    sizes = sorted((_at_hand(power), *power.sizes), key=lambda size: size.queries)
+    table = _sizes_table(sizes, report.power, report.target)
+    if report.target is None:
+        return [table]
+    needed = "no number of queries like these shows"
+    if power.needed is not None:
+        needed = f"about {counted(power.needed, 'query')} like these show"
+    likely = f"a difference of {report.target:g} with {percent(report.power)} probability"
+    return [sentences([f"{needed} {likely}"]), table]
 
 
-def _sizes(sizes: Sequence[PowerSize], power: float, difference: float | None) -> Table:
+def _sizes_table(sizes: Sequence[PowerSize], power: float, difference: float | None) -> Table:
     """Return a row for each number of queries: what it can show."""
     columns = [Column("queries"), Column(f"smallest difference seen ({percent(power)})")]
     if difference is not None:
@@ -101,15 +93,11 @@ def _sizes(sizes: Sequence[PowerSize], power: float, difference: float | None) -
 @view
 def plan_document(plan: PowerPlan) -> Document:
     """Show what follows from a standard deviation alone."""
-    likely = percent(plan.power)
-    blocks: list[Block] = []
+    blocks: list[Block] = [_sizes_table(plan.sizes, plan.power, plan.difference)]
     if plan.needed is not None:
-        needed = counted(plan.needed, "query")
-        head = f"A true difference of {plan.difference:g} is seen with {likely} probability"
-        blocks.append(sentences([f"{head} from {needed} on."], "strong"))
-    blocks.append(_sizes(plan.sizes, plan.power, plan.difference))
-    how = (
-        f"two-sided paired t test at {plan.alpha:g}, standard deviation of the differences "
-        f"{plan.sd:g}"
-    )
-    return Document("Power from assumptions", (Section("", (*blocks, Notes((how,)))),))
+        head = f"A true difference of {plan.difference:g} is seen with {percent(plan.power)}"
+        needed = f"{head} probability from {counted(plan.needed, 'query')} on."
+        blocks.insert(0, sentences([needed], "strong"))
+    test = f"two-sided paired t test at {plan.alpha:g}"
+    blocks.append(Notes((f"{test}, standard deviation of the differences {plan.sd:g}",)))
+    return Document("Power from assumptions", (Section("", tuple(blocks)),))

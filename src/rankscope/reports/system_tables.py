@@ -1,11 +1,12 @@
 """Systems as tables: the one behind a decision, the means of all measures, pairs; and which show.
 
-What is not shown is still counted: means, p-values and corrections are over all systems.
+What is not shown is still counted: p-values are corrected over all systems. What is
+said beside means, names of measures and methods of intervals, is here, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,15 +23,15 @@ from rankscope.document.blocks import (
     text_columns,
 )
 from rankscope.document.links import queries_link
-from rankscope.errors import InputError, counted
+from rankscope.errors import counted
 
 if TYPE_CHECKING:
     from rankscope.statistics.comparison import Comparison
     from rankscope.statistics.intervals import Interval
     from rankscope.statistics.system_pairs import Pair, Verdict
 
-FIRST, MOST_SYSTEMS = 10, 50
-"""So many systems the first table shows, and any other one, unless told otherwise."""
+FIRST = 10
+"""So many systems the first table shows, and so many are named."""
 
 OUTCOME_TONES: dict[Verdict, Tone] = {
     "better": "good",
@@ -39,40 +40,44 @@ OUTCOME_TONES: dict[Verdict, Tone] = {
     "can't tell": "quiet",
 }
 
-ELSEWHERE = "--max-systems 0 shows all, and --format json and csv hold all"
+_INTERVALS = {
+    "bca": "BCa bootstrap",
+    "percentile": "percentile bootstrap",
+    "t": "Student t",
+    "wilson": "Wilson",
+    "cluster t": "Student t over clusters",
+    "t, with noise": "Student t, with noise of runs",
+}
+"""What the methods that answered are called; values that do not vary have no method."""
 
 
-def shown_systems(
-    ranked: Sequence[str],
-    max_systems: int | None,
-    always: Collection[str | None] = (),
-    *,
-    most: int = MOST_SYSTEMS,
+def aliases(asked: Mapping[str, str]) -> Iterator[str]:
+    """Say which measures were asked for under other names."""
+    for measure, name in asked.items():
+        if measure != name:
+            yield f"{name} is reported as {measure}"
+
+
+def interval_methods(intervals: Iterable[Interval]) -> str:
+    """Return the methods that made some intervals; '' if none varies."""
+    methods = dict.fromkeys(interval.method for interval in intervals)
+    return " or ".join(_INTERVALS[method] for method in methods if method in _INTERVALS)
+
+
+def best_of(
+    ranked: Sequence[str], always: Collection[str | None] = (), most: int = FIRST
 ) -> list[str]:
     """Return the first of ``ranked`` systems, and those of ``always``, in their order.
 
-    ``max_systems``: how many; None: ``most``; 0: all.
-
-    >>> shown_systems(["a", "b", "c", "d"], 2, ["d"])
+    >>> best_of(["a", "b", "c", "d"], ["d"], most=2)
     ['a', 'b', 'd']
     """
-    most = most if max_systems is None else max_systems
-    if most < 0:
-        raise InputError(f"max_systems must be 0 (all) or more, not {most}")
-    if most == 0 or len(ranked) <= most:
-        return list(ranked)
     return [name for place, name in enumerate(ranked) if place < most or name in always]
 
 
-def not_shown(shown: int, systems: int, measure: str) -> tuple[str, ...]:
-    """Say how many systems a table does not show, and where they are; nothing if it shows all."""
-    if shown == systems:
-        return ()
-    text = (
-        f"{systems - shown:,} of {systems:,} systems are not shown, those with the lowest rank by "
-        f"{measure}: {ELSEWHERE}; tests and corrections are over all of them"
-    )
-    return (text,)
+def left_out(count: int, noun: str) -> tuple[str, ...]:
+    """Say how many systems the first table does not show, and where they are."""
+    return (f"{counted(count, f'more {noun}')}: in the table of all means (--full)",) * (count > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +151,7 @@ def decision_table(
     return Table(
         (*columns, *others),
         tuple(rows),
-        notes=(f"{counted(left, 'more system')}: --max-systems 0",) if left else (),
+        notes=left_out(left, "system"),
         axis=Axis(None if isinstance(base_mean, str) else base_mean, base or "", higher_is_better),
         picked="start here",
     )
@@ -254,7 +259,7 @@ def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
 
 _DATA = (
     *("measure", "base", "system", "queries", "base_mean", "system_mean", "difference"),
-    *("low", "high", "level", "low_alone", "high_alone", "relative", "wins", "ties", "losses", "d"),
+    *("low", "high", "level", "relative", "wins", "ties", "losses", "d"),
     *("p", "p_corrected", "method", "correction", "verdict", "detectable"),
 )
 """The columns of csv."""
@@ -271,5 +276,5 @@ def _data_rows(comparison: Comparison) -> Iterator[list[Value]]:
         row: dict[str, Value] = {name: getattr(pair, name, None) for name in _DATA}
         interval = pair.interval
         row |= {"low": interval.low, "high": interval.high, "level": interval.level}
-        row |= {"low_alone": interval.low, "high_alone": interval.high, "correction": correction}
+        row["correction"] = correction
         yield [row[name] for name in _DATA]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
-    Cell,
     Column,
     Document,
     Findings,
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
 def validation_document(validation: Validation) -> Document:
     """Show the answer first, then the findings, worst first."""
     fewest, most = validation.fewest, validation.most
-    per_query = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    lines, documents = counted(validation.rows, "line"), f"{per_query} documents a query"
+    per_query = f"{fewest:,} to {most:,} documents" if fewest < most else counted(most, "document")
+    lines, documents = counted(validation.rows, "line"), f"{per_query} a query"
     size = f"{counted(validation.queries, 'query')}, {lines}, {documents}"
     return _document(validation, "run", validation.run, [size])
 
@@ -41,12 +40,10 @@ def validation_document(validation: Validation) -> Document:
 def cases_document(validation: CasesValidation) -> Document:
     """Show the answer first, what the set can show, then the findings, worst first."""
     are_cases = bool(validation.groups) or validation.ontology is not None
-    size = (
-        f"{counted(validation.questions, 'case' if are_cases else 'question')}"
-        f"{f' ({validation.size})' if are_cases else ''}, "
-        f"{counted(validation.expected, 'expected term' if are_cases else 'expected document')}"
-    )
-    lines = [size]
+    questions = counted(validation.questions, "case" if are_cases else "question")
+    expected = f"expected {'term' if are_cases else 'document'}"
+    size = f" ({validation.size})" if are_cases else ""
+    lines = [f"{questions}{size}, {counted(validation.expected, expected)}"]
     if validation.ontology is not None:
         lines.append(f"expected ids were looked up in {validation.ontology}")
     languages = sum(group.field == "language" for group in validation.groups)
@@ -59,8 +56,7 @@ def cases_document(validation: CasesValidation) -> Document:
             f"so many questions show a difference of about {validation.visible:.2f} between two "
             "systems with 80 % probability, if it varies from question to question as usual"
         )
-    strata = (_strata(validation.groups),) if validation.groups else ()
-    return _document(validation, "file", validation.file, lines, strata)
+    return _document(validation, "file", validation.file, lines, validation.groups)
 
 
 def _document(
@@ -68,26 +64,27 @@ def _document(
     kind: str,
     name: str,
     lines: Sequence[str],
-    more: tuple[Section, ...] = (),
+    groups: Sequence[CaseGroup] = (),
 ) -> Document:
     """Show whether something is valid, and every finding; the first line says how large it is."""
-    severities = [finding.severity for finding in validation.findings]
+    findings = tuple(validation.findings)
+    severities = [finding.severity for finding in findings]
     counts = (counted(severities.count(each), each) for each in dict.fromkeys(severities))
     answer = "✓ valid" if validation.ok else "✗ not valid"
     first = f"{answer}: {name}, {lines[0]}; {', '.join(counts) or 'no findings'}"
     reasons: dict[str, list[str]] = {}
     for check in validation.not_applicable:
         reasons.setdefault(check.reason, []).append(check.name)
-    unable = [f"not checked, as {why}: {', '.join(names)}" for why, names in reasons.items()]
-    notes = (Notes(tuple(unable)),) if unable else ()
-    findings = tuple(validation.findings)
+    unable = tuple(f"not checked, as {why}: {', '.join(names)}" for why, names in reasons.items())
     titles = ("severity", "code", "name", "count", "unit", "message", "advice")
     return Document(
         f"Validation of {name}",
         (
             Section("", (sentences([first, *lines[1:]], good_if(validation.ok)),)),
-            *more,
-            Section("", (Findings(findings),) if findings else (), notes),
+            *([Section("Strata", (_strata_table(groups),))] if groups else []),
+            Section(
+                "", (Findings(findings),) if findings else (), (Notes(unable),) if unable else ()
+            ),
         ),
         names=frozenset([name]),
         data=lambda: Table(
@@ -97,21 +94,13 @@ def _document(
     )
 
 
-def _strata(groups: Sequence[CaseGroup]) -> Section:
+def _strata_table(groups: Sequence[CaseGroup]) -> Table:
     """Show how many cases each stratum has, and what so many can show."""
-    rows = tuple(
-        (
-            Cell(group.field),
-            Cell(group.value),
-            Cell(group.cases),
-            Cell(None if group.visible is None else min(group.visible, 1.0)),
-        )
-        for group in groups
+    visible = (None if group.visible is None else min(group.visible, 1.0) for group in groups)
+    rows = (
+        (group.field, group.value, group.cases, shows)
+        for group, shows in zip(groups, visible, strict=True)
     )
-    columns = (
-        *text_columns("field", "value"),
-        Column("cases"),
-        Column("shows from", digits=2),
-    )
+    columns = (*text_columns("field", "value"), Column("cases"), Column("shows from", digits=2))
     note = "shows from: about the smallest difference that so many cases show"
-    return Section("Strata", (Table(columns, rows, notes=(note,)),))
+    return Table(columns, plain_rows(rows), notes=(note,))

@@ -1,29 +1,31 @@
 """The verdict of a benchmark, written from its report and saying no more than it holds.
 
 First the decision (`rankscope.statistics.decision`), by the main measure and by what systems cost.
-Then what a reader must be careful about: broken systems, measures that look deeper than the runs,
-from which nothing is concluded, questions without an answer, models that fell silent, a group of
-questions that contradicts the whole; and the targets that are missed.
+Then what a reader must be careful about and no finding says: broken systems, and measures that look
+deeper than the runs, from which nothing is concluded; and the targets that are missed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rankscope.diagnosis.figures import FIGURES
 from rankscope.diagnosis.holes import holes
 from rankscope.diagnosis.repeats import repeats
-from rankscope.diagnosis.segments import segments
+from rankscope.document.blocks import Cell, Column, Section, Table, Tone, ends, text_columns
 from rankscope.document.text import interval, number
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
-from rankscope.reports.target_tables import figure_text
 from rankscope.statistics.decision import Decision, Price, decide, decide_alone, worded
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
+    from rankscope.records.kpis import FigureKpi, Status
     from rankscope.records.origin import ModelUsage
-    from rankscope.records.report import BenchmarkReport, MeasureInfo
+    from rankscope.records.report import BenchmarkReport, Kpi, MeasureInfo
 
 MOST = 3
 """How many names or values a sentence lists before it counts the rest."""
@@ -43,14 +45,14 @@ def decision_of(report: BenchmarkReport, *, with_times: bool = True) -> Decision
     scored = [system for system in report.systems if system.broken is None]
     info = _main_measure(report)
     if not scored or info is None:
-        return Decision(rule="nothing can be told", choice=None, headline="Nothing was measured")
+        return Decision(choice=None, headline="Nothing was measured")
     if report.comparison is not None and len(report.comparison.runs) > 1:
         return decide(report.comparison, info.measure, tuple(_prices(report, with_times)))
     system = scored[0]
     value = next((value for value in system.measures if value.measure == info.measure), None)
     if value is None:
         headline = f"{system.name} has no {info.measure}"
-        return Decision(rule="one system", choice=system.name, headline=headline)
+        return Decision(choice=system.name, headline=headline)
     held = value.interval
     ends = "" if held is None else f" {interval((held.low, held.high))}"
     return decide_alone(system.name, info.measure, value.value, ends, value.n)
@@ -92,11 +94,15 @@ def cautions(report: BenchmarkReport) -> list[str]:
         for system in report.systems
         if system.broken is not None
     ]
-    sentences += [*_about_depth(report), *_failures(report), *_silent_models(report)]
+    if deep := _deep_measures(report):
+        verb = "looks" if len(deep) == 1 else "look"
+        fetched = counted(report.depth, "document")
+        sentences.append(
+            f"Nothing is concluded from {listed(deep, MOST)}, which {verb} deeper than the "
+            f"{fetched} that were fetched for each question; raise depth, or cut earlier."
+        )
     repeated = repeats.of(report.analyses)
-    if repeated is not None and repeated.sentence:
-        sentences.append(repeated.sentence)
-    return [*sentences, *_contradictions(report)]
+    return [*sentences, repeated.sentence] if repeated and repeated.sentence else sentences
 
 
 def _deep_measures(report: BenchmarkReport) -> list[str]:
@@ -112,42 +118,6 @@ def _cutoff(name: str) -> int | None:
         return Measure.parse(name).cutoff
     except RankscopeError:
         return None
-
-
-def _about_depth(report: BenchmarkReport) -> Iterator[str]:
-    deep = _deep_measures(report)
-    if deep:
-        verb = "looks" if len(deep) == 1 else "look"
-        fetched = counted(report.depth, "document")
-        yield (
-            f"Nothing is concluded from {listed(deep, MOST)}, which {verb} deeper than the "
-            f"{fetched} that were fetched for each question; raise depth, or cut earlier."
-        )
-
-
-def _failures(report: BenchmarkReport) -> list[str]:
-    policy = {"all": "; they count as 0", "both": "; they are left out for all systems"}
-    questions = counted(report.collection.queries, "question")
-    sentences = [
-        f"{system.name} could not answer {len(system.run.failures):,} of {questions}"
-        f"{policy.get(system.accounting.missing_policy, '')}."
-        for system in report.systems
-        if system.run.failures and system.accounting is not None
-    ]
-    if len(sentences) > MOST:
-        sentences[MOST - 1 :] = [f"{len(sentences) - MOST + 1} more systems have such failures."]
-    return sentences
-
-
-def _silent_models(report: BenchmarkReport) -> list[str]:
-    """Say where a language model did not do its part, and the system is the one below it."""
-    sentences = [
-        f"{system.name} is in part what it builds on: {silence(usage)}."
-        for system in report.systems
-        for usage in system.run.usage
-        if usage.fallen_back
-    ]
-    return sentences[:MOST]
 
 
 def what_stands(report: BenchmarkReport, choice: str | None) -> str:
@@ -190,74 +160,116 @@ def lesser_cautions(report: BenchmarkReport, decision: Decision) -> list[str]:
 
 
 def silence(usage: ModelUsage) -> str:
-    """Say to how many questions a language model gave no usable answer.
-
-    >>> from rankscope.records.origin import ModelUsage
-    >>> counts = dict.fromkeys(("requests", "cached", "retried", "unreadable"), 0)
-    >>> none = dict.fromkeys(("prompt_tokens", "completion_tokens", "seconds"), 0)
-    >>> none |= dict.fromkeys(("cost", "p50", "p95"))
-    >>> usage = ModelUsage(
-    ...     part="it", model="tiny", answered=8, failed=2, fallen_back=2, **counts, **none
-    ... )
-    >>> silence(usage)
-    'the model tiny had no usable answer to 2 of 10 questions'
-    """
+    """Say to how many questions a language model gave no usable answer."""
     questions = usage.answered + usage.failed
     whole = "any" if usage.failed >= questions else f"{usage.failed:,}"
     return f"the model {usage.model} had no usable answer to {whole} of {questions:,} questions"
 
 
-def _contradictions(report: BenchmarkReport) -> list[str]:
-    """Name groups of questions in which a system that differs from the baseline does the opposite.
-
-    Only groups whose own difference is shown after correction count.
-    """
-    comparison, base = report.comparison, report.baseline
-    if comparison is None or base is None:
-        return []
-    info = report.measures[0]
-    whole = {
-        pair.system: pair.verdict
-        for pair in comparison.pairs.select(measure=info.measure, base=base)
-    }
-    by_group = segments.of(report.analyses)
-    contradictions = []
-    for group in () if by_group is None else by_group.groups:
-        for system, change in group.changes.items():
-            relation = "better" if (change.value > 0) == info.higher_is_better else "worse"
-            is_opposite = {relation, whole.get(system)} == {"better", "worse"}
-            if is_opposite and change.value and change.p_corrected <= comparison.settings.alpha:
-                where = f"where {group.field} is {group.label} ({counted(group.n, 'question')})"
-                contradictions.append(f"{system} is {relation} than {base} {where}")
-    return [f"Contrary to the whole, {listed(contradictions, MOST)}."] if contradictions else []
-
-
 # --- targets -------------------------------------------------------------------------------------
+
+_STATUS: dict[Status, tuple[str, Tone]] = {
+    "pass": (" ✓", "good"),
+    "warn": (" !", "warning"),
+    "fail": (" ✗", "bad"),
+    "unknown": (" ?", "quiet"),
+}
+_STATUS_NOTE = "✓ reaches the target; ! misses it by at most a tenth; ✗ by more"
+
+
+def targets_section(report: BenchmarkReport, systems: Sequence[str]) -> Section:
+    """Show which means and figures reach their targets, and the bands that means fall in."""
+    means = _means_table(report, systems)
+    figures = (figure_table(report.figure_kpis),) if report.figure_kpis else ()
+    finding = " ".join(missed_targets(report)) or "All targets are reached."
+    return Section("Targets", (*((means,) if means.rows else ()), *figures), finding=finding)
+
+
+def _means_table(report: BenchmarkReport, systems: Sequence[str]) -> Table:
+    kpis = {(kpi.system, kpi.measure): kpi for kpi in report.kpis}
+    sets = list(dict.fromkeys(name for kpi in report.kpis for name in kpi.bands))
+    rows = []
+    for info in report.measures:
+        row = [kpis.get((name, info.measure)) for name in systems]
+        targets = [kpi.target for kpi in row if kpi and kpi.target is not None]
+        if targets or any(kpi and kpi.bands for kpi in row):
+            sign = "≥" if info.higher_is_better else "≤"
+            goal = f"{info.measure} {sign} {targets[0]:g}" if targets else info.measure
+            rows.append((Cell(goal), *(_kpi_cell(kpi, several=len(sets) > 1) for kpi in row)))
+    bands = [f"in parentheses: the band of {', '.join(sets)}, set for one collection"]
+    return Table(
+        (Column("target", "text"), *map(Column, systems)),
+        tuple(rows),
+        notes=(_STATUS_NOTE, *(bands if sets else ())),
+        columns_are="system",
+    )
+
+
+def _kpi_cell(kpi: Kpi | None, *, several: bool) -> Cell:
+    if kpi is None:
+        return Cell()
+    bands = [f"{name}: {band}" if several else band for name, band in kpi.bands.items()]
+    shown = Cell(kpi.value, note=", ".join(bands))
+    if kpi.target is None:
+        return shown
+    marker, tone = _STATUS[kpi.status]
+    return replace(shown, marker=marker, tone=tone)
+
+
+def figure_table(kpis: Sequence[FigureKpi]) -> Table:
+    """Show each figure with its interval, target and status, in per cent."""
+    several = any(kpi.system is not None for kpi in kpis)
+    rows, reasons = [], dict[str, list[str]]()
+    for kpi in kpis:
+        title, (marker, tone) = FIGURES[kpi.figure].title, _STATUS[kpi.status]
+        value = Cell("unknown", tone="quiet")
+        if kpi.value is not None:
+            low, high = ends(kpi.interval) or (math.nan, math.nan)
+            interval = None if kpi.interval is None else (100 * low, 100 * high)
+            value = Cell(100 * kpi.value, interval, marker=marker, tone=tone)
+        if kpi.reason is not None:
+            reasons.setdefault(kpi.reason, []).append(title)
+        system = (Cell(kpi.system),) if several else ()
+        rows.append((Cell(f"{title}, %"), *system, Cell(_goal(kpi)), value))
+    unknown = [f"unknown: {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    titles = ("figure", "system", "target") if several else ("figure", "target")
+    columns = (*text_columns(*titles), Column("value", digits=1))
+    return Table(columns, tuple(rows), notes=(_STATUS_NOTE, *unknown))
+
+
+def _goal(kpi: FigureKpi) -> str:
+    """Write a target in per cent: "> 75", "≤ 10"."""
+    higher = FIGURES[kpi.figure].higher_is_better
+    sign = (">" if kpi.strict else "≥") if higher else ("<" if kpi.strict else "≤")
+    return f"{sign} {round(100 * kpi.target, 9):g}"
 
 
 def missed_targets(report: BenchmarkReport) -> list[str]:
     """Say which targets are missed, by system, and which figures miss theirs."""
-    aimed = [kpi for kpi in report.kpis if kpi.target is not None]
-    missed = [kpi for kpi in aimed if kpi.status in ("warn", "fail")]
     signs = {info.measure: "≥" if info.higher_is_better else "≤" for info in report.measures}
-    sentences = []
     by_system: dict[str, list[str]] = {}
-    for kpi in missed:
-        goal = f"{kpi.measure} {signs.get(kpi.measure, '≥')} {kpi.target:g} ({number(kpi.value)})"
-        by_system.setdefault(kpi.system, []).append(goal)
-    for name, goals in list(by_system.items())[:MOST]:
-        sentences.append(f"{name} misses {listed(goals, MOST)}.")
-    left = len(by_system) - MOST
-    if left > 0:
-        sentences.append(
-            f"{counted(left, 'more system')} {'misses' if left == 1 else 'miss'} some."
-        )
+    for kpi in report.kpis:
+        if kpi.target is not None and kpi.status in ("warn", "fail"):
+            goal = f"{kpi.measure} {signs.get(kpi.measure, '≥')} {kpi.target:g}"
+            by_system.setdefault(kpi.system, []).append(f"{goal} ({number(kpi.value)})")
+    named = list(by_system.items())[:MOST]
+    sentences = [f"{name} misses {listed(goals, MOST)}." for name, goals in named]
+    if left := len(by_system) - len(named):
+        verb = "misses" if left == 1 else "miss"
+        sentences.append(f"{counted(left, 'more system')} {verb} some.")
     figures = [kpi for kpi in report.figure_kpis if kpi.value is not None]
-    low = [figure_text(kpi) for kpi in figures if kpi.status in ("warn", "fail")]
+    low = [_figure_text(kpi) for kpi in figures if kpi.status in ("warn", "fail")]
     if low:
-        sentences.append(f"{len(low)} of {counted(len(figures), 'figure')} miss their targets: "
-                         f"{listed(low, MOST)}.")  # fmt: skip
+        those = f"{len(low)} of {counted(len(figures), 'figure')} miss their targets"
+        sentences.append(f"{those}: {listed(low, MOST)}.")
     return sentences
+
+
+def _figure_text(kpi: FigureKpi) -> str:
+    """Write a figure that was measured: "gate precision 71.2 % (target > 80 %)"."""
+    whose = "" if kpi.system is None else f" of {kpi.system}"
+    value = 100 * (kpi.value or 0.0)
+    return f"{FIGURES[kpi.figure].title}{whose} {value:.1f} % (target {_goal(kpi)} %)"
 
 
 def reached_targets(report: BenchmarkReport) -> bool:

@@ -10,13 +10,13 @@ and a matrix can stay on disk (`Mapped`).
 
 from __future__ import annotations
 
-import hashlib
 import io
 import mmap
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from zipfile import BadZipFile
@@ -29,7 +29,7 @@ from rankscope.files import replacing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_DIGEST = hashlib.sha256().digest_size
+_DIGEST = 32  # bytes of a SHA-256
 _LENGTH = 2  # bytes that hold the length of the key
 _ALIGNED = 64  # bytes: where the numbers of a matrix begin is a multiple of this
 
@@ -54,12 +54,7 @@ def _head(path: Path) -> bytes:
 
 def write_entry(path: Path, content: bytes) -> None:
     """Write an entry, all at once."""
-    head = _head(path)
-    digest = hashlib.sha256(head)
-    digest.update(content)
-    with replacing(path) as sink:
-        sink.write(digest.digest())
-        sink.write(head)
+    with _writing(path) as sink:
         sink.write(content)
 
 
@@ -71,20 +66,8 @@ def read_entry(path: Path) -> bytes | None:
 
 def is_whole(path: Path) -> bool:
     """Tell whether an entry is as it was written, under its own key; nothing of it is kept."""
-    try:
-        with path.open("rb") as stream:
-            return _checked(stream, path)
-    except OSError:
-        return False
-
-
-def _checked(stream: io.BufferedReader, path: Path) -> bool:
-    """Check an entry from its beginning, in pieces."""
-    digest, head = stream.read(_DIGEST), _head(path)
-    if stream.read(len(head)) != head:
-        return False
-    stream.seek(_DIGEST)
-    return hashlib.file_digest(stream, "sha256").digest() == digest
+    with _reading(path) as stream:
+        return stream is not None
 
 
 @contextmanager
@@ -97,7 +80,7 @@ def _writing(path: Path) -> Iterator[BinaryIO]:
         sink.flush()
         with open(sink.name, "rb") as stream:
             stream.seek(_DIGEST)
-            digest = hashlib.file_digest(stream, "sha256").digest()
+            digest = file_digest(stream, "sha256").digest()
         sink.seek(0)
         sink.write(digest)
 
@@ -105,55 +88,22 @@ def _writing(path: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def _reading(path: Path) -> Iterator[io.BufferedReader | None]:
     """Open an entry at its content; None if there is none as it was written."""
-    try:
-        stream = path.open("rb")
-    except OSError:
-        yield None
-        return
-    with stream:
-        try:
-            whole = _checked(stream, path)
-        except OSError:
-            whole = False
-        if whole:
-            stream.seek(_DIGEST + len(_head(path)))
-        yield stream if whole else None
-
-
-class _Part(io.RawIOBase):
-    """The rest of a file from where it is now, as if it were a file: zip counts from its start."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._start = stream.tell()
-
-    def readable(self) -> bool:
-        return self._stream.readable()
-
-    def writable(self) -> bool:
-        return self._stream.writable()
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        beyond = self._start if whence == os.SEEK_SET else 0
-        return self._stream.seek(offset + beyond, whence) - self._start
-
-    def tell(self) -> int:
-        return self._stream.tell() - self._start
-
-    def read(self, size: int = -1, /) -> bytes:
-        return self._stream.read(size)
-
-    def write(self, content: Any, /) -> int:
-        return self._stream.write(content)
+    with ExitStack() as stack:
+        whole, head = None, _head(path)
+        with suppress(OSError):
+            stream = stack.enter_context(path.open("rb"))
+            digest = stream.read(_DIGEST)
+            if stream.read(len(head)) == head:  # of this key; then its content is checked in pieces
+                stream.seek(_DIGEST)
+                whole = stream if file_digest(stream, "sha256").digest() == digest else None
+                stream.seek(_DIGEST + len(head))
+        yield whole
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write named arrays of numbers as one entry."""
     with _writing(path) as sink:
-        np.savez(_Part(sink), allow_pickle=False, **arrays)
+        np.savez(sink, allow_pickle=False, **arrays)
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
@@ -162,7 +112,7 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
         if stream is None:
             return None
         try:
-            with np.load(_Part(stream), allow_pickle=False) as stored:
+            with np.load(stream, allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
         except (ValueError, OSError, EOFError, TypeError, BadZipFile, AttributeError):
             # of another version

@@ -16,13 +16,8 @@ import math
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Future,
-    ThreadPoolExecutor,
-    wait,
-)
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
@@ -37,8 +32,9 @@ import polars as pl
 from rankscope.errors import InputError, RankscopeError, shown
 from rankscope.records.origin import EngineFacts, ModelUsage, Timings
 from rankscope.retrieval.answers import Answers, query_key
-from rankscope.retrieval.hiding import hidden_in_errors, scrub
+from rankscope.retrieval.hiding import hidden_in_errors
 from rankscope.retrieval.protocol import (
+    Component,
     Identity,
     Query,
     Ranking,
@@ -67,10 +63,9 @@ LONGEST_WAIT = 600.0
 SINGLY = 1_000
 """Up to so many queries are put one by one to systems that else answer a batch at once."""
 
-FIRST, FEW, ENOUGH, PATIENCE = 2, 5, 20, 120.0
+FIRST, FEW = 2, 5
 """A remote system is asked the first queries one by one. If these get no answer in time, it is not
-asked on; nor if it has answered none of so many, or of a few that are all there are, or took more
-than this many seconds together."""
+asked on; nor if it has answered none of a few."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +101,6 @@ def fetch(
     retries: int = 2,
     pause: float = 0.1,
     timeout: float | None = None,
-    stage_timeout: float | None = None,
     rate: float | None = None,
     cancel: threading.Event | None = None,
     store: PathLike | None = None,
@@ -124,10 +118,8 @@ def fetch(
     ``pause`` seconds, twice as long each time, or as long as the system asks to be left alone.
 
     ``timeout`` is how many seconds a query may take (None: 10 for a search engine, 60 for a
-    language model, any time for what is in this process), ``stage_timeout`` how many seconds
-    preparing the system and asking all queries may take together (None: any time; queries without
-    an answer by then have failed, and a system that is not ready by then is an error), and ``rate``
-    how many queries are asked in a second at most.
+    language model, any time for what is in this process), and ``rate`` how many queries are asked
+    in a second at most.
     Once ``cancel`` is set, the fetch ends with `CancelledError` before the next batch; no pause is
     waited out.
 
@@ -155,104 +147,61 @@ def fetch(
     _whole("jobs", jobs, 1)
     _whole("retries", retries, 0)
     timeout, rate = _positive("timeout", timeout), _positive("rate", rate)
-    stage_timeout = _positive("stage_timeout", stage_timeout)
-    if timeout is None and system.capabilities.remote:
-        remote = [part for part in all_parts(system) if part.capabilities.remote]
-        timeout = max(part.seconds_to_answer for part in remote)
+    parts, is_remote = [*all_parts(system)], system.capabilities.remote
+    if timeout is None and is_remote:
+        timeout = max(part.seconds_to_answer for part in parts if part.capabilities.remote)
     asked = queries_of(queries)
-    times_each = all(part.times_each for part in all_parts(system))
-    size, singly = _grouped(system, batch, len(asked), slowed=rate is not None, timed=times_each)
+    times_each = all(part.times_each for part in parts)
+    size = system.batch_size if batch is None else _whole("batch", batch, 1)
+    if batch is None and rate is not None and is_remote:
+        size = 1  # a server that counts would not let a batch pass
+    is_few = batch is None and len(asked) <= SINGLY
+    singly = size == 1 or (is_few and not times_each and not is_remote)
     identity = system.identity()
-    title = name or identity.name
+    title, report = name or identity.name, progress or (lambda *_: None)
     began = time.monotonic()
     run = system.ready_run(asked, depth)
     if run is not None:
-        seconds = time.monotonic() - began
-        if progress is not None:
-            progress(len(asked), len(asked))
-        timings = _timings({}, 0.0, seconds, asked=len(asked), stored=0, retried=0)
+        report(len(asked), len(asked))
+        timings = _timings([], 0.0, time.monotonic() - began, asked=len(asked))
         return Fetched(run.named(title), {}, timings, identity, system.notes)
     key = fingerprint(identity.key, attempt) if attempt else identity.key
     answers = None if store is None else Answers(Path(store), key, depth)
     pace = system.work.pace  # that of the fetch for which a stage asks this system to learn
     if pace is None or rate is not None or cancel is not None:
         pace = Pace(Stop(cancel), rate)
-    limits = _Limits(timeout, stage_timeout, began)
-    task = _Task(system, depth, retries, pause, limits, pace, answers, singly)
-    rankings = {} if answers is None else _stored(system, answers, asked)
+    asking = _Asking(system, depth, retries, pause, timeout, pace, answers, singly)
+    rankings = {} if answers is None else _stored(parts, answers, asked)
     stored = len(rankings)
     log.info("%s: %d of %d answers are in the store", title, stored, len(asked))
     unanswered = [query for query in asked if query.query_id not in rankings]
-    if progress is not None:
-        progress(stored, len(asked))
-    with _working(system, Work(timeout, pace, indexing)), hidden_in_errors(task.hide):
+    report(stored, len(asked))
+    with _working(parts, Work(timeout, pace, indexing)), hidden_in_errors(asking.hide):
         if unanswered:
-            _prepare(task)
-        began = time.perf_counter()
+            asking.prepare()
+        start = time.perf_counter()
         jobs = jobs if system.capabilities.concurrent else 1
-        first = FIRST if system.capabilities.remote and not stored else 0
-        retried = 0
-        for finished in _finished(task, unanswered, size, jobs, first):
-            rankings.update(finished.rankings)
-            retried += finished.retried
-            _end_if_nothing_works(task, rankings, len(asked), time.perf_counter() - began)
-            if progress is not None:
-                progress(len(rankings), len(asked))
-    seconds = time.perf_counter() - began
+        first = FIRST if is_remote and not stored else 0
+        for finished in asking.batches(unanswered, size, jobs, first):
+            rankings.update(finished)
+            if is_remote:
+                asking.end_if_nothing_works(rankings.values())
+            report(len(rankings), len(asked))
+    seconds = time.perf_counter() - start
     rankings = {query.query_id: rankings[query.query_id] for query in asked}
-    return Fetched(
-        _run(rankings, title),
-        {
-            query_id: ranking.error
-            for query_id, ranking in rankings.items()
-            if ranking.error is not None
-        },
-        _timings(
-            rankings,
-            system.seconds_indexing if unanswered else 0.0,
-            seconds,
-            asked=len(unanswered),
-            stored=stored,
-            retried=retried,
-            times_each=times_each or (singly and not stored),
-        ),
-        identity,
-        system.notes,
-        _facts(system, answers),
+    failures = {at: ranking.error for at, ranking in rankings.items() if ranking.error is not None}
+    timed = [ranking.seconds for ranking in rankings.values() if ranking.error is None]
+    timings = _timings(
+        timed,
+        system.seconds_indexing if unanswered else 0.0,
+        seconds,
+        asked=len(unanswered),
+        stored=stored,
+        retried=asking.retried,
+        times_each=times_each or (singly and not stored),
     )
-
-
-def _grouped(
-    system: System, batch: int | None, queries: int, *, slowed: bool, timed: bool
-) -> tuple[int, bool]:
-    """Return how many queries are kept together, and whether each of them is asked by itself."""
-    size, is_remote = system.batch_size, system.capabilities.remote
-    if batch is not None:
-        size = _whole("batch", batch, 1)
-    elif slowed and is_remote:  # a server that counts would not let a batch pass
-        size = 1
-    is_short = batch is None and not timed and not is_remote and queries <= SINGLY
-    return size, is_short or size == 1
-
-
-def _end_if_nothing_works(
-    task: _Task, rankings: dict[str, Ranking], asked: int, seconds: float
-) -> None:
-    """Raise if a remote system fails whatever it is asked: its address or options are wrong.
-
-    Without this a server that never answers would be waited for once for each query.
-    """
-    count, limit = len(rankings), task.limits.query
-    is_enough = count >= ENOUGH or (count >= FEW and (count == asked or seconds > PATIENCE))
-    if limit is not None and count >= FIRST:
-        is_enough |= all(ranking.seconds >= 0.9 * limit for ranking in rankings.values())
-    if not (task.system.capabilities.remote and is_enough) or task.limits.is_over():
-        return
-    problems = [ranking.error for ranking in rankings.values()]
-    if None not in problems:
-        text = f"the system answered none of the first {count} queries: {problems[0]}"
-        log.warning("%s; it is given up", text)
-        raise InputError(f"{text}; check its address and its options")
+    facts = _facts(system, answers)
+    return Fetched(_run(rankings, title), failures, timings, identity, system.notes, facts)
 
 
 def _facts(system: System, answers: Answers | None) -> tuple[EngineFacts | ModelUsage, ...]:
@@ -267,62 +216,48 @@ def _facts(system: System, answers: Answers | None) -> tuple[EngineFacts | Model
     return (*answers.read_facts(), *facts)
 
 
-def _stored(system: System, answers: Answers, queries: Sequence[Query]) -> dict[str, Ranking]:
+def _stored(
+    parts: Sequence[Component], answers: Answers, queries: Sequence[Query]
+) -> dict[str, Ranking]:
     """Return the answers in the store, by query id; the system's parts hear what they took."""
     by_key = answers.read()
     keys = {query.query_id: query_key(query) for query in queries}
     stored = {query_id: by_key[key] for query_id, key in keys.items() if key in by_key}
     receipts = [receipt for answer in stored.values() for receipt in answer.receipts]
-    for part in all_parts(system):
+    for part in parts:
         part.recall(receipts)
     return {query_id: answer.ranking for query_id, answer in stored.items()}
+
+
+@contextmanager
+def _working(parts: Sequence[Component], work: Work) -> Iterator[None]:
+    """Within it, a system and all its parts work for this fetch."""
+    before = [part.work for part in parts]
+    try:
+        for part in parts:
+            part.work = work
+        yield
+    finally:
+        for part, earlier in zip(parts, before, strict=True):
+            part.work = earlier
 
 
 # --- asking --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """How many seconds a query may take, and the whole fetch from its beginning; None: any."""
-
-    query: float | None
-    stage: float | None
-    began: float
-
-    def left(self) -> float | None:
-        """Return how many seconds the whole fetch has left."""
-        return None if self.stage is None else self.stage - (time.monotonic() - self.began)
-
-    def is_over(self) -> bool:
-        """Tell whether no more may be asked."""
-        left = self.left()
-        return left is not None and left <= 0
-
-    def of(self, queries: int) -> float | None:
-        """Return how many seconds so many queries may take from now on."""
-        alone = None if self.query is None else self.query * queries
-        seconds = [limit for limit in (alone, self.left()) if limit is not None]
-        return min(seconds, default=None)
-
-    def sentence(self) -> str:
-        """Say which limit was reached."""
-        if self.is_over():
-            return f"no answer within the {self.stage:g} s that the whole stage may take"
-        return f"no answer within {self.query:g} s"
-
-
 @dataclass(slots=True)
-class _Task:
-    """How the batches of a fetch are asked."""
+class _Asking:
+    """How the queries of a fetch are asked: in time, at its pace, and again where they fail."""
 
     system: System
     depth: int
     retries: int
     pause: float
-    limits: _Limits
+    timeout: float | None
     pace: Pace
     answers: Answers | None
     singly: bool
+    retried: int = 0
     alone: threading.Lock | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -332,179 +267,144 @@ class _Task:
         """Take the system's secrets out of a text."""
         return without_secrets(text, self.system)
 
+    def prepare(self) -> None:
+        """Prepare the system; if it asks to wait, wait, and go on."""
+        self.pace.stop.check()
+        for attempt in range(self.retries + 1):
+            try:
+                with contained():
+                    self.system.prepare()
+            except Exception as error:
+                wait = Ranking.failed_by(error).retry_after
+                if wait is None:
+                    raise
+                if wait > LONGEST_WAIT or attempt == self.retries:
+                    raise InputError(sentence(error)) from error
+                log.info("the system asks to wait %.1f s before it is prepared", wait)
+                self.pace.stop.sleep(wait)
+            else:
+                return
 
-@contextmanager
-def _working(system: System, work: Work) -> Iterator[None]:
-    """Within it, a system and all its parts work for this fetch."""
-    before = [(part, part.work) for part in all_parts(system)]
-    try:
-        for part, _ in before:
-            part.work = work
-        yield
-    finally:
-        for part, earlier in before:
-            part.work = earlier
+    def batches(
+        self, queries: Sequence[Query], size: int, jobs: int, first: int
+    ) -> Iterator[dict[str, Ranking]]:
+        """Work through batches, and yield each when it is answered and kept.
 
-
-def _prepare(task: _Task) -> None:
-    """Prepare the system; if it asks to wait, wait, and go on."""
-    task.pace.stop.check()
-    for attempt in range(task.retries + 1):
-        try:
-            with contained():
-                _prepare_in_time(task)
-        except Exception as error:
-            wait = Ranking.failed_by(error).retry_after
-            if wait is None:
-                raise
-            if wait > LONGEST_WAIT or attempt == task.retries:
-                raise InputError(sentence(error)) from error
-            log.info("the system asks to wait %.1f s before it is prepared", wait)
-            task.pace.stop.sleep(wait)
-        else:
+        The first queries are asked one by one, before others: do they get an answer at all?
+        """
+        yield from (self._batch([query]) for query in queries[:first])
+        batches = [queries[low : low + size] for low in range(first, len(queries), size)]
+        if jobs == 1:
+            yield from map(self._batch, batches)
             return
+        with ThreadPoolExecutor(jobs) as pool:
+            waiting: set[Future[dict[str, Ranking]]] = set()
+            try:
+                for batch in [*batches, None]:
+                    if batch is not None:
+                        waiting.add(pool.submit(copy_context().run, self._batch, batch))
+                    while waiting and (batch is None or len(waiting) >= 2 * jobs):
+                        ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                        yield from (future.result() for future in ready)
+            except BaseException:
+                self.pace.stop.failed.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
+    def end_if_nothing_works(self, rankings: Collection[Ranking]) -> None:
+        """Raise if a remote system fails whatever it is asked: its address or options are wrong.
 
-def _prepare_in_time(task: _Task) -> None:
-    left = task.limits.left()
-    if left is None:
-        task.system.prepare()
-        return
-    try:
-        within(max(left, 0.0), task.system.prepare, task.alone)
-    except TimedOutError:
-        raise InputError(
-            f"the system was not ready within the {task.limits.stage:g} s that the whole stage may "
-            "take; raise stage_timeout"
-        ) from None
+        Without this a server that never answers would be waited for once for each query.
+        """
+        if any(ranking.error is None for ranking in rankings):
+            return
+        late = 0.9 * (self.timeout or math.inf)
+        is_late = len(rankings) >= FIRST and all(ranking.seconds >= late for ranking in rankings)
+        if is_late or len(rankings) >= FEW:
+            problem = next(iter(rankings)).error
+            text = f"the system answered none of the first {len(rankings)} queries: {problem}"
+            log.warning("%s; it is given up", text)
+            raise InputError(f"{text}; check its address and its options")
 
+    def _batch(self, queries: Sequence[Query]) -> dict[str, Ranking]:
+        """Answer one batch, then again what failed, then each of these by itself."""
+        unanswered = self._unanswered()
+        groups = [[query] for query in queries] if self.singly else [queries]
+        rankings = [ranking for group in groups for ranking in self._asked(group)]
+        for attempt in range(self.retries):
+            failed = [
+                at
+                for at, ranking in enumerate(rankings)
+                if ranking.error is not None and (ranking.retry_after or 0.0) <= LONGEST_WAIT
+            ]
+            if not failed:
+                break
+            seconds = self.pause * 2**attempt * random.uniform(0.75, 1.25)  # not all at once
+            log.info(
+                "%d queries failed (%s); asking again in %.1f s",
+                *(len(failed), rankings[failed[0]].error, seconds),
+            )
+            self.pace.stop.sleep(seconds)
+            self.retried += len(failed)
+            last = attempt == self.retries - 1
+            for group in [[at] for at in failed] if last else [failed]:
+                again = self._asked([queries[at] for at in group])
+                for at, ranking in zip(group, again, strict=True):
+                    rankings[at] = ranking
+        if self.answers is not None and self._unanswered() == unanswered:
+            self.answers.write(queries, rankings, partial(receipts_of, self.system))
+        answered = zip(queries, rankings, strict=True)
+        return {query.query_id: ranking for query, ranking in answered}
 
-@dataclass(frozen=True, slots=True)
-class _Finished:
-    """A batch that was answered: rankings by query id, and how many questions were repeated."""
+    def _unanswered(self) -> int:
+        """Return how many questions of the system's parts had no answer so far."""
+        return sum(part.unanswered() for part in all_parts(self.system))
 
-    rankings: dict[str, Ranking]
-    retried: int
-
-
-def _finished(
-    task: _Task, queries: Sequence[Query], size: int, jobs: int, first: int
-) -> Iterator[_Finished]:
-    """Work through batches, and yield each when it is answered and kept.
-
-    The first queries are asked one by one, before others: do they get an answer at all?
-    """
-    yield from (_batch(task, [query]) for query in queries[:first])
-    batches = [queries[low : low + size] for low in range(first, len(queries), size)]
-    if jobs == 1:
-        yield from (_batch(task, queries) for queries in batches)
-        return
-    with ThreadPoolExecutor(jobs) as pool:
-        waiting: set[Future[_Finished]] = set()
+    def _asked(self, queries: Sequence[Query]) -> list[Ranking]:
+        """Ask once; whatever goes wrong is the failure of these queries."""
+        self.pace.wait_for(len(queries))
+        began = time.monotonic()
         try:
-            for batch in batches:
-                waiting.add(pool.submit(copy_context().run, _batch, task, batch))
-                if len(waiting) >= 2 * jobs:
-                    ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                    yield from (future.result() for future in ready)
-            while waiting:
-                ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in ready)
-        except BaseException:
-            task.pace.stop.failed.set()
-            pool.shutdown(wait=False, cancel_futures=True)
+            rankings = self._searched(queries)
+        except RankscopeError:  # of the spec or the corpus: no query will do better
             raise
+        except TimedOutError:
+            log.info("no answer to %d queries in time", len(queries))
+            if len(queries) > 1:  # one of them may be to blame
+                return [self._asked([query])[0] for query in queries]
+            problem = f"no answer within {self.timeout:g} s"
+            return [Ranking.failed(problem, time.monotonic() - began)]
+        except Exception as error:
+            log.debug("%d queries failed: %s", len(queries), self.hide(sentence(error)))
+            rankings = [Ranking.failed_by(error)] * len(queries)
+        if len(rankings) != len(queries):
+            problem = f"the system gave {len(rankings)} answers to {len(queries)} queries"
+            return [Ranking.failed(problem) for _ in queries]
+        longest = max((ranking.retry_after or 0.0 for ranking in rankings), default=0.0)
+        if 0 < longest <= LONGEST_WAIT:
+            log.info("the system asks to wait %.1f s", longest)
+            self.pace.hold(longest)
+        return [self._checked(ranking) for ranking in rankings]
 
+    def _searched(self, queries: Sequence[Query]) -> list[Ranking]:
+        """Call the system, for no longer than the queries may take."""
+        with contained():
+            if self.timeout is None:
+                return self.system.search(queries, self.depth)
+            seconds = self.timeout * len(queries)
+            return within(seconds, lambda: self.system.search(queries, self.depth), self.alone)
 
-def _batch(task: _Task, queries: Sequence[Query]) -> _Finished:
-    """Answer one batch, then again what failed, then each of these by itself."""
-    unanswered = _unanswered(task.system)
-    groups = [[query] for query in queries] if task.singly else [queries]
-    rankings, retried = [ranking for group in groups for ranking in _asked(task, group)], 0
-    for attempt in range(task.retries):
-        failed = [at for at, ranking in enumerate(rankings) if _may_be_repeated(ranking)]
-        if not failed or task.limits.is_over():
-            break
-        seconds = task.pause * 2**attempt * random.uniform(0.75, 1.25)  # not all at once
-        log.info(
-            "%d queries failed (%s); asking again in %.1f s",
-            *(len(failed), rankings[failed[0]].error, seconds),
-        )
-        task.pace.stop.sleep(seconds)
-        retried += len(failed)
-        last = attempt == task.retries - 1
-        for group in [[at] for at in failed] if last else [failed]:
-            again = _asked(task, [queries[at] for at in group])
-            for at, ranking in zip(group, again, strict=True):
-                rankings[at] = ranking
-    if task.answers is not None and _unanswered(task.system) == unanswered:
-        task.answers.write(queries, rankings, partial(receipts_of, task.system))
-    answered = zip(queries, rankings, strict=True)
-    return _Finished({query.query_id: ranking for query, ranking in answered}, retried)
-
-
-def _unanswered(system: System) -> int:
-    """Return how many questions of the system's parts had no answer so far."""
-    return sum(part.unanswered() for part in all_parts(system))
-
-
-def _may_be_repeated(ranking: Ranking) -> bool:
-    return ranking.error is not None and (ranking.retry_after or 0.0) <= LONGEST_WAIT
-
-
-def _asked(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
-    """Ask once; whatever goes wrong is the failure of these queries."""
-    if not task.limits.is_over():
-        task.pace.wait_for(len(queries))
-    if task.limits.is_over():
-        return [Ranking.failed(task.limits.sentence()) for _ in queries]
-    began = time.monotonic()
-    try:
-        rankings = _searched(task, queries)
-    except RankscopeError:  # of the spec or the corpus: no query will do better
-        raise
-    except TimedOutError:
-        log.info("no answer to %d queries in time", len(queries))
-        if len(queries) > 1:  # one of them may be to blame
-            return [_asked(task, [query])[0] for query in queries]
-        return [Ranking.failed(task.limits.sentence(), time.monotonic() - began)]
-    except Exception as error:
-        scrub(error, task.hide)
-        log.debug("%d queries failed", len(queries), exc_info=True)
-        rankings = [Ranking.failed_by(error)] * len(queries)
-    if len(rankings) != len(queries):
-        problem = f"the system gave {len(rankings)} answers to {len(queries)} queries"
-        return [Ranking.failed(problem) for _ in queries]
-    waits = [ranking.retry_after for ranking in rankings if ranking.retry_after]
-    if waits and max(waits) <= LONGEST_WAIT:
-        log.info("the system asks to wait %.1f s", max(waits))
-        task.pace.hold(max(waits))
-    return [_checked(task, ranking) for ranking in rankings]
-
-
-def _searched(task: _Task, queries: Sequence[Query]) -> list[Ranking]:
-    """Call the system, for no longer than the queries may take."""
-    with contained():
-        seconds = task.limits.of(len(queries))
-        if seconds is None:
-            return task.system.search(queries, task.depth)
-        return within(seconds, lambda: task.system.search(queries, task.depth), task.alone)
-
-
-def _checked(task: _Task, ranking: Ranking) -> Ranking:
-    """Return a ranking in the one order, or why it is none."""
-    if ranking.error is not None:
-        return replace(ranking, error=task.hide(ranking.error))
-    problem = refusal(ranking, task.depth)
-    if problem is not None:
-        return Ranking.failed(problem, ranking.seconds)
-    return ranking if _in_order(ranking) else Ranking.of(ranking.pairs(), seconds=ranking.seconds)
-
-
-def _in_order(ranking: Ranking) -> bool:
-    """Tell whether scores fall, and ids where scores are equal."""
-    keys = zip(ranking.scores, ranking.doc_ids, strict=True)
-    return all(above > below for above, below in pairwise(keys))
+    def _checked(self, ranking: Ranking) -> Ranking:
+        """Return a ranking in the one order, or why it is none."""
+        if ranking.error is not None:
+            return replace(ranking, error=self.hide(ranking.error))
+        problem = refusal(ranking, self.depth)
+        if problem is not None:
+            return Ranking.failed(problem, ranking.seconds)
+        keys = zip(ranking.scores, ranking.doc_ids, strict=True)
+        if all(above > below for above, below in pairwise(keys)):  # ids where scores are equal
+            return ranking
+        return Ranking.of(ranking.pairs(), seconds=ranking.seconds)
 
 
 def refusal(ranking: Ranking, depth: int) -> str | None:
@@ -516,26 +416,17 @@ def refusal(ranking: Ranking, depth: int) -> str | None:
         return f"the system gave {len(doc_ids)} documents, but was asked for {depth}"
     if not all(isinstance(doc_id, str) and doc_id for doc_id in doc_ids):
         return "the system gave a document without an id"
-    if not _is_text("".join(doc_ids)):
-        broken = next(doc_id for doc_id in doc_ids if not _is_text(doc_id))
-        return (
-            f"the system gave the id {shown(broken)}, which is no text: it holds half a character"
-        )
+    try:
+        "".join(doc_ids).encode()
+    except UnicodeEncodeError as error:
+        half = shown(str(error.object)[error.start])
+        return f"the system gave an id that is no text: it holds half a character, {half}"
     if len({*doc_ids}) < len(doc_ids):
         repeated = next(doc_id for at, doc_id in enumerate(doc_ids) if doc_id in doc_ids[:at])
         return f"the system gave the document {shown(repeated)} twice"
     if not all(map(math.isfinite, scores)):
         return "the system gave a score that is not a finite number"
     return None
-
-
-def _is_text(text: str) -> bool:
-    """Tell whether a text can be written; half of a pair of surrogates cannot."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 # --- the result ----------------------------------------------------------------------------------
@@ -558,16 +449,15 @@ def _run(rankings: dict[str, Ranking], name: str) -> Run:
 
 
 def _timings(
-    rankings: dict[str, Ranking],
+    seconds: list[float],
     index: float,
     search: float,
     *,
     asked: int,
-    stored: int,
-    retried: int,
+    stored: int = 0,
+    retried: int = 0,
     times_each: bool = True,
 ) -> Timings:
-    seconds = [ranking.seconds for ranking in rankings.values() if ranking.error is None]
     p50 = p95 = p99 = None
     if seconds and times_each:
         p50, p95, p99 = np.percentile(seconds, [50, 95, 99]).tolist()

@@ -16,13 +16,13 @@ from rankscope.collection.queries import QUERIES, Queries, read_queries
 from rankscope.errors import InputError, RankscopeError, counted, shown
 from rankscope.files import is_path, read_bytes, source_name, suffix_of
 from rankscope.retrieval.fetch import fetch
-from rankscope.retrieval.frameworks import asynchronous
 from rankscope.retrieval.protocol import Query, queries_of
+from rankscope.retrieval.python import asking_asynchronously
 from rankscope.retrieval.registry import build_system
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.options import Scoring, ScoringOptions
-from rankscope.scoring.scores import Scores
+from rankscope.scoring.scored_runs import Scores
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 from rankscope.tables.cases import holds_cases
 from rankscope.tables.columns import Columns, find_name, id_text
 from rankscope.tables.jsontext import read_json, read_json_lines
@@ -56,7 +56,7 @@ class FailingQuestion:
 class RetrieverScores(Scores):
     """Scores of a retriever that was asked, with its answers and the questions that fail."""
 
-    view_in = "rankscope.reports.questions"
+    view_in = "rankscope.reports.scores"
 
     answers: Run
     """What the retriever answered."""
@@ -139,7 +139,7 @@ async def evaluate_retriever_async(  # type: ignore[misc]  # as above
     if concurrency < 1:
         raise InputError(f"concurrency must be at least 1, not {concurrency}")
     gold = _Golden(golden, queries, options)
-    ask = asynchronous(retriever)
+    ask = asking_asynchronously(retriever)
     free = asyncio.Semaphore(concurrency)
     outcomes: dict[str, Any] = {}
 

@@ -10,20 +10,20 @@ in one sentence.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
-from rankscope.retrieval.frameworks import adapted, signature_of
 from rankscope.retrieval.options import Text
 from rankscope.retrieval.protocol import Identity, Query, Ranking, System, check_depth
 from rankscope.retrieval.registry import SYSTEMS, Context
-from rankscope.retrieval.results import Remarks, pairs_of
+from rankscope.retrieval.results import Pairs, Remarks, pairs_of, pieces_of
 from rankscope.retrieval.user_code import FunctionOptions, UserCode
 
 log = logging.getLogger(__name__)
@@ -54,12 +54,6 @@ class PythonSystem(System):
     """Calls Python code for each query."""
 
     def __init__(self, code: UserCode, options: PythonOptions) -> None:
-        retrieve = adapted(code.target, options.id_field)
-        if code.is_loaded and retrieve is None and not callable(code.target):
-            raise InputError(
-                f"{shown(options.function)} is neither a function nor a retriever of LangChain "
-                "(invoke), LlamaIndex (retrieve) or Haystack (run)"
-            )
         self.options: PythonOptions = options
         self.batch_size = options.batch
         self.capabilities = code.capabilities
@@ -67,7 +61,7 @@ class PythonSystem(System):
         self.sources = code.sources
         self._remarks = Remarks()
         if code.is_loaded:
-            self._retrieve = retrieve or _plain(code.target, options.id_field, self._remarks)
+            self._ask, self._framework = asking(code.target, _METHODS)
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -98,22 +92,77 @@ class PythonSystem(System):
             return Ranking()
         began = time.perf_counter()
         try:
-            pairs = self._code.called(lambda: self._retrieve(query, depth))
+            pairs = self._code.called(lambda: self._pairs(query, depth))
             return Ranking.of(pairs, depth, seconds=time.perf_counter() - began)
         except Exception as error:
             log.debug("query %s failed", query.query_id, exc_info=True)
             return Ranking.failed_by(error, time.perf_counter() - began)
 
+    def _pairs(self, query: Query, depth: int) -> Pairs:
+        answer = self._ask(query, depth)
+        if not self._framework:
+            return pairs_of(answer, self.options.id_field, self._remarks)
+        if self._framework == HAYSTACK:
+            if not isinstance(answer, Mapping) or "documents" not in answer:
+                raise InputError(f"expected documents from the {HAYSTACK}, got {shown(answer)}")
+            answer = answer["documents"]
+        return pieces_of(answer, self.options.id_field, self._framework)
 
-def _plain(
-    function: Callable[..., Any], id_field: str | None, remarks: Remarks
-) -> Callable[[Query, int], list[tuple[str, float]]]:
-    """Return what calls a plain function as it wants to be called."""
-    wants_query, depth_name = signature_of(function)
 
-    def retrieve(query: Query, depth: int) -> list[tuple[str, float]]:
-        options = {} if depth_name is None else {depth_name: depth}
-        answer = function(query.copied() if wants_query else query.text, **options)
-        return pairs_of(answer, id_field, remarks)
+# --- how code wants to be called -----------------------------------------------------------------
+
+HAYSTACK = "Haystack component"
+_METHODS = {"invoke": "LangChain retriever", "retrieve": "LlamaIndex retriever", "run": HAYSTACK}
+"""By which method the retrievers of frameworks are asked; none of their packages is needed."""
+_AWAITED = {"ainvoke": "LangChain", "aretrieve": "LlamaIndex", "run_async": HAYSTACK}
+_DEPTH_NAMES = ("depth", "k", "top_k", "limit")
+"""By which of these a function wants to be told how many documents to return."""
+
+
+def asking(target: Any, methods: Mapping[str, str]) -> tuple[Callable[[Query, int], Any], str]:
+    """Return what asks a function, or the object of a framework, and which framework that is."""
+    ask, framework = target, ""
+    if not (inspect.isclass(target) or inspect.isfunction(target) or inspect.ismethod(target)):
+        for name, known in methods.items():
+            if not framework and callable(getattr(target, name, None)):
+                ask, framework = getattr(target, name), known
+    if not callable(ask):
+        raise InputError(
+            f"{shown(target)} is neither a function nor a retriever of LangChain, LlamaIndex or "
+            f"Haystack, which have {', '.join(methods)}"
+        )
+    wants_query, depth_name = _signature_of(ask)
+
+    def asked(query: Query, depth: int) -> Any:
+        options: dict[str, Any] = {} if depth_name is None else {depth_name: depth}
+        if framework == HAYSTACK:
+            return ask(query=query.text, **options)
+        return ask(query.copied() if wants_query else query.text, **options)
+
+    return asked, framework
+
+
+def asking_asynchronously(target: Any) -> Callable[[Query, int], Awaitable[Any]]:
+    """Return what asks an asynchronous retriever: a function, or a framework's object."""
+    ask, framework = asking(target, _AWAITED)
+
+    async def retrieve(query: Query, depth: int) -> Any:
+        answer = ask(query, depth)
+        answer = await answer if inspect.isawaitable(answer) else answer
+        return answer["documents"] if framework == HAYSTACK else answer
 
     return retrieve
+
+
+def _signature_of(function: Callable[..., Any]) -> tuple[bool, str | None]:
+    """Tell whether a function wants a `Query`, and by which name the depth."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some built-in ones have none
+        return False, None
+    if not parameters:
+        raise InputError(f"{shown(function)} takes no argument, so it cannot be asked a query")
+    annotation = parameters[0].annotation
+    wants_query = annotation is Query or str(annotation).rpartition(".")[2] == "Query"
+    names = [parameter.name for parameter in parameters[1:]]
+    return wants_query, next((name for name in _DEPTH_NAMES if name in names), None)

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Annotated, Any, overload
+from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,9 @@ from pydantic import BeforeValidator, WithJsonSchema
 from rankscope.collection.corpus import Corpus, Document, document_text
 from rankscope.errors import shown
 from rankscope.runs.order import by_id_descending
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 def _weights(value: Any) -> dict[str, int]:
@@ -54,9 +57,13 @@ class Column(Sequence[str]):
     ``order`` is where each is among all ``texts``.
     """
 
-    def __init__(self, texts: pl.Series, order: Sequence[int]) -> None:
+    def __init__(self, texts: pl.Series, order: ArrayLike) -> None:
         self._texts = texts
         self._order = np.array(order, np.int64)
+
+    def chosen(self, places: Sequence[int]) -> Column:
+        """Return some of the texts."""
+        return Column(self._texts, self._order[places])
 
     def __len__(self) -> int:
         return len(self._order)
@@ -119,6 +126,13 @@ class Texts:
         order = by_id_descending(ids)
         ids, texts = [ids[at] for at in order], Column(series, order)
         return cls(ids, texts, _hash(ids, texts))
+
+    def searchable(self) -> Texts:
+        """Return the documents that have a text."""
+        kept = [at for at, text in enumerate(self.texts) if text.strip()]
+        if len(kept) == len(self.doc_ids):
+            return self
+        return Texts([self.doc_ids[at] for at in kept], self.texts.chosen(kept), self.snapshot)
 
     def empty(self) -> list[str]:
         """Return the documents that have no text."""

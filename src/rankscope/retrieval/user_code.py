@@ -1,19 +1,24 @@
 """Python objects named in a spec: ``module:function``, or the object itself.
 
 `UserCode` is the user's own code inside a component: it is called from one thread at a time, unless
-the user says that it may be called from several.
+the user says that it may be called from several. A function named in a config does what its module
+says, and what the modules say that this one imports from beside the config. All of them are read
+and parsed, and not run, to tell whether an answer is still the one that the code would give.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import sys
 import threading
 import weakref
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module, invalidate_caches
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, resolve_name
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +26,8 @@ from typing import TYPE_CHECKING, Any
 from rankscope.errors import InputError, UnknownNameError, shown
 from rankscope.retrieval.options import Options
 from rankscope.retrieval.protocol import THIS_PROCESS, Capabilities, contained, sentence
-from rankscope.retrieval.python_sources import content_hash, own_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from rankscope.retrieval.registry import Context
 
 
@@ -53,19 +55,24 @@ class UserCode:
             raise InputError(
                 f"{noun} is Python code ({shown(reference)}), and --no-python refuses to run any"
             )
-        self._options = options
-        folder = context.folder or Path.cwd()
-        self._files = (
-            own_files(reference.partition(":")[0], folder) if isinstance(reference, str) else {}
+        folder, is_named = (context.folder or Path.cwd()).resolve(), isinstance(reference, str)
+        files = own_files(reference.partition(":")[0], folder) if is_named else {}
+        self.sources = tuple(
+            path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.name
+            for path in files.values()
         )
-        self.sources = tuple(_shown_path(path, folder) for path in self._files.values())
-        self._content = content_hash(self._files)
-        if context.python == "run":
-            _forget_edited(reference, self._files, self._content)
-        self.target = find_target(reference, context, noun)
-        self.is_loaded = context.python == "run" or not isinstance(reference, str)
+        self._options = options
+        self._content = _content_hash(files)
+        self.is_loaded = context.python == "run" or not is_named
+        self.target: Any = None if is_named else reference
+        if is_named:
+            if not all(reference.partition(":")):
+                raise InputError(f"expected {noun} as module:function, got {shown(reference)}")
+            if self.is_loaded:
+                self.target = _imported(reference, folder, files, self._content, noun)
         self.capabilities = Capabilities(ties="trec", concurrent=options.concurrent)
-        self._alone = nullcontext() if options.concurrent else _lock(self.target)
+        owner = getattr(self.target, "__self__", self.target)  # a method's lock is its object's
+        self._alone = nullcontext() if options.concurrent else _known(owner)[1]
 
     def called(self, call: Callable[[], Any]) -> Any:
         """Make a call that uses the object, alone unless it may be called by several threads."""
@@ -89,13 +96,8 @@ class UserCode:
         if version or _is_found_by_name(target):
             source = _source(named)
         else:
-            source = f"{THIS_PROCESS}, {_number(target)}"
+            source = f"{THIS_PROCESS}, {_known(target)[0]}"
         return {"name": name, "version": version, "source": source}
-
-
-def _shown_path(path: Path, folder: Path) -> str:
-    home = folder.resolve()
-    return path.relative_to(home).as_posix() if path.is_relative_to(home) else path.name
 
 
 class UserFunction(UserCode):
@@ -111,26 +113,22 @@ class UserFunction(UserCode):
         return self.called(lambda: self.target(*arguments))
 
 
+# --- importing it --------------------------------------------------------------------------------
+
 _IMPORTING = threading.RLock()
 """What is imported, and from where, is one thread's business at a time."""
 
+_contents: dict[Path, str] = {}
+"""By the file of a module: the hash of it and of what it imports, when it was last imported."""
 
-def find_target(reference: Any, context: Context, noun: str) -> Any:
-    """Return the object that ``module:name`` names, or the object if it is one already.
 
-    Modules are looked for in the context's folder (that of the config) first. Where the context
-    does not allow imports, a name is checked as far as that goes, and the object is None.
-    """
-    if not isinstance(reference, str):
-        return reference
-    module_name, colon, path = reference.partition(":")
-    if not colon or not module_name or not path:
-        raise InputError(f"expected {noun} as module:function, got {shown(reference)}")
-    if context.python == "named":
-        return None
-    folder = context.folder or Path.cwd()
-    with _IMPORTING, _looking_first_in(folder):
-        _forget_namesake(module_name, folder)
+def _imported(
+    reference: str, folder: Path, files: Mapping[str, Path], content: str, noun: str
+) -> Any:
+    """Return the object that ``module:name`` names; modules are looked for in the folder first."""
+    module_name, _, path = reference.partition(":")
+    with _IMPORTING, _looking_first_in(str(folder)):
+        _forget_others(module_name, files, content)
         try:
             with contained():
                 target: Any = import_module(module_name)
@@ -150,49 +148,111 @@ def find_target(reference: Any, context: Context, noun: str) -> Any:
     return target
 
 
-_imported: dict[Path, str] = {}
-"""By the file of a module: the hash of it and of what it imports, when it was last imported."""
-
-
-def _forget_edited(reference: Any, files: Mapping[str, Path], content: str) -> None:
-    """Let modules be imported again that were edited since this process imported them."""
-    file = files.get(reference.partition(":")[0]) if isinstance(reference, str) else None
-    if file is None:
-        return
-    with _IMPORTING:
-        if _imported.setdefault(file, content) != content:
-            for name in files:
-                sys.modules.pop(name, None)
-            invalidate_caches()
-            _imported[file] = content
-
-
-def _forget_namesake(module_name: str, folder: Path) -> None:
-    """Let a module of the folder be imported, although one of its name is loaded from elsewhere."""
-    top = module_name.partition(".")[0]
-    paths = [path.resolve() for path in (folder / f"{top}.py", folder / top / "__init__.py")]
-    existing = [path for path in paths if path.is_file()]
-    file = getattr(sys.modules.get(top), "__file__", None)
-    if not existing or file is None or Path(file).resolve() in existing:
-        return
-    for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
-        del sys.modules[name]
-    invalidate_caches()
+def _forget_others(module_name: str, files: Mapping[str, Path], content: str) -> None:
+    """Let modules be imported that are loaded as they were before an edit, or from elsewhere."""
+    top, invalid = module_name.partition(".")[0], False
+    if module_name in files:
+        file = files[module_name]
+        invalid = _contents.setdefault(file, content) != content
+        _contents[file] = content
+    loaded = getattr(sys.modules.get(top), "__file__", None)
+    if top in files and loaded is not None:
+        invalid |= Path(loaded).resolve() != files[top]
+    if invalid:
+        for name in [*sys.modules]:
+            if name in files or name.startswith(f"{top}."):
+                del sys.modules[name]
+        invalidate_caches()
 
 
 @contextmanager
-def _looking_first_in(folder: Path) -> Iterator[None]:
+def _looking_first_in(place: str) -> Iterator[None]:
     """Look for modules in a folder first, for a while.
 
     The list is replaced, not changed: another thread may be going through it.
     """
-    place = str(folder.resolve())
     sys.path = [place, *sys.path]
     try:
         yield
     finally:
         first = sys.path.index(place) if place in sys.path else len(sys.path)
         sys.path = [*sys.path[:first], *sys.path[first + 1 :]]
+
+
+# --- what it is written in -----------------------------------------------------------------------
+
+
+def own_files(module_name: str, folder: Path) -> dict[str, Path]:
+    """Return the files of a module and of the user's own modules that it imports, by module name.
+
+    The user's own are those in ``folder`` and those of the module's own package. Imports anywhere
+    in a file count, also inside functions; those made by calls (``import_module``) are not seen.
+    Empty if the module cannot be found.
+    """
+    invalidate_caches()
+    files: dict[str, Path] = {}
+    waiting, seen = [module_name], {module_name}
+    while waiting:
+        for name, path in _located(waiting.pop(), module_name.partition(".")[0], folder):
+            if name not in files:
+                files[name] = path
+                imported = [new for new in _imports(name, path) if new not in seen]
+                seen.update(imported)
+                waiting += imported
+    return dict(sorted(files.items()))
+
+
+def _located(module_name: str, top: str, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield a module's packages and the module, each with its file, as far as there is one.
+
+    Only a package of the name ``top`` may be installed elsewhere than in the folder.
+    """
+    places, name = [str(folder)], ""
+    for part in module_name.split("."):
+        name = f"{name}.{part}" if name else part
+        spec = PathFinder.find_spec(name, places)
+        if spec is None and name == top:
+            with suppress(ImportError, ValueError, AttributeError):  # not imported from a file
+                spec = find_spec(top)
+        if spec is None:
+            return
+        if spec.origin is None:  # a folder without a file of its own
+            places = [str(Path(place) / part) for place in places]
+        else:
+            places = list(spec.submodule_search_locations or ())
+            if Path(spec.origin).is_file():
+                yield name, Path(spec.origin).resolve()
+
+
+def _imports(module_name: str, path: Path) -> Iterator[str]:
+    """Yield the names of all modules that a file may import."""
+    if path.suffix != ".py":
+        return
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return  # importing it will say what is wrong
+    is_package = path.name == "__init__.py"
+    package = module_name if is_package else module_name.rpartition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            with suppress(ImportError):  # above the top
+                origin = resolve_name(f"{'.' * node.level}{node.module or ''}", package)
+                yield origin
+                yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def _content_hash(files: Mapping[str, Path]) -> str:
+    """Hash modules by name and content."""
+    digest = hashlib.sha256()
+    for name, path in files.items():
+        content = b""
+        with suppress(OSError):
+            content = path.read_bytes()
+        digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    return digest.hexdigest()
 
 
 def _is_found_by_name(target: Any) -> bool:
@@ -205,11 +265,10 @@ def _is_found_by_name(target: Any) -> bool:
 
 def _source(named: Any) -> str:
     """Hash the file an object is written in; where there is none, what is known of its code."""
-    try:
+    content = b""
+    with suppress(TypeError, OSError):
         file = inspect.getsourcefile(named)
         content = Path(file).read_bytes() if file else b""
-    except (TypeError, OSError):
-        content = b""
     if not content:
         try:
             content = inspect.getsource(named).encode()
@@ -218,29 +277,21 @@ def _source(named: Any) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-_numbers: dict[int, tuple[Callable[[], Any], int]] = {}
+_objects: dict[int, tuple[int, threading.RLock]] = {}
+_kept: list[Any] = []
 _counter = count(1)
-_locks: dict[int, threading.RLock] = {}
 
 
-def _number(target: Any) -> int:
-    """Number the objects of this process; an address that is used again gets a new number."""
-    known = _numbers.get(id(target))
-    if known is not None and known[0]() is target:
-        return known[1]
-    try:
-        find: Callable[[], Any] = weakref.ref(target)
-    except TypeError:  # cannot be watched, so it is kept
-        find = partial(_same, target)
-    number = next(_counter)
-    _numbers[id(target)] = find, number
-    return number
+def _known(target: Any) -> tuple[int, threading.RLock]:
+    """Return the number of an object in this process, and its lock, the same wherever it is used.
 
-
-def _same(target: Any) -> Any:
-    return target
-
-
-def _lock(target: Any) -> threading.RLock:
-    """Return the lock of an object, the same wherever it is used; a method's is its object's."""
-    return _locks.setdefault(_number(getattr(target, "__self__", target)), threading.RLock())
+    An address that is used again gets a new number.
+    """
+    key = id(target)
+    if key not in _objects:
+        _objects.setdefault(key, (next(_counter), threading.RLock()))
+        try:
+            weakref.finalize(target, _objects.pop, key, None).atexit = False
+        except TypeError:  # its end cannot be noticed, so it has none
+            _kept.append(target)
+    return _objects[key]

@@ -252,57 +252,17 @@ class Web:
         params: Params | None = None,
         seconds: float | None = None,
     ) -> bytes:
-        """Ask, and return the bytes of the answer.
+        """Ask, and return the bytes of the answer, however slowly the server speaks.
 
         Raises:
             WebError: there is no answer.
         """
         owned = None if self._owner is None else self._owner.work.time_limit
-        return self._once(method, path, body, params, seconds or owned or LONGEST_ANSWER)
-
-    def _opened(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                self._client = self._made()
-                finalize(self, self._client.close)  # where nobody closes it
-            return self._client
-
-    def _made(self) -> Any:
-        httpx = engine("httpx", package="httpx", needed_for=self._needed_for, extra=self._extra)
-        logging.getLogger("httpx").addFilter(
-            _hide_in_log
-        )  # it logs whole addresses; once is enough
-        options = self._options
-        usual = {"accept": "application/json", "user-agent": "rankscope"}
-        given = {name.lower(): key.get_secret_value() for name, key in options.headers.items()}
-        client = {
-            "headers": {
-                **usual,
-                **given,
-                "accept-encoding": "identity",
-            },  # a small one could unpack to a huge one
-            "verify": self._trust,
-            "follow_redirects": False,
-            "trust_env": is_proxied(options.url),
-            "limits": httpx.Limits(max_connections=self._connections),
-        }
-        try:
-            return httpx.Client(**client)
-        except (ImportError, ValueError) as error:  # its text may hold the proxy's password
-            raise InputError(
-                f"the proxy that the environment names for {self.host} cannot be used "
-                f"({type(error).__name__}); look at HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
-            ) from None
-
-    def _once(
-        self, method: str, path: str, body: Any, params: Params | None, limit: float
-    ) -> bytes:
-        """Ask once, for no longer than the limit, however slowly the server speaks."""
+        limit = seconds or owned or LONGEST_ANSWER
         client = self._opened()
-        url = self._options.url.rstrip("/") + path if path else self._options.url
         request = {
             "method": method,
-            "url": url,
+            "url": self._options.url.rstrip("/") + path if path else self._options.url,
             "json": body,
             "params": dict(params) if params else None,
             "timeout": limit,
@@ -317,7 +277,38 @@ class Web:
             raise self._failure(error, limit) from None
         if 200 <= status < 300:
             return content
-        raise self._refused(status, headers, content)
+        refusal = refused(self.host, status, headers, content)
+        refusal.args = (self._hider.hide(str(refusal)),)
+        raise refusal
+
+    def _opened(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                self._client = self._made()
+                finalize(self, self._client.close)  # where nobody closes it
+            return self._client
+
+    def _made(self) -> Any:
+        httpx = engine("httpx", package="httpx", needed_for=self._needed_for, extra=self._extra)
+        logging.getLogger("httpx").addFilter(_hide_in_log)  # it logs addresses; once is enough
+        given = {
+            name.lower(): key.get_secret_value() for name, key in self._options.headers.items()
+        }
+        headers = {"accept": "application/json", "user-agent": "rankscope", **given}
+        headers["accept-encoding"] = "identity"  # a small one could unpack to a huge one
+        try:
+            return httpx.Client(
+                headers=headers,
+                verify=self._trust,
+                follow_redirects=False,
+                trust_env=is_proxied(self._options.url),
+                limits=httpx.Limits(max_connections=self._connections),
+            )
+        except (ImportError, ValueError) as error:  # its text may hold the proxy's password
+            raise InputError(
+                f"the proxy that the environment names for {self.host} cannot be used "
+                f"({type(error).__name__}); look at HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
+            ) from None
 
     def _exchange(self, client: Any, request: Any) -> tuple[int, Mapping[str, str], bytes]:
         """Send a request and read the whole answer, unless it is too large."""
@@ -356,20 +347,19 @@ class Web:
         text = self._hider.hide(f"{self.host} broke off: {sentence(error).rstrip('.')}{scheme}")
         return WebError(text, may_repeat=may_repeat, was_sent=was_sent)
 
-    def _refused(self, status: int, headers: Mapping[str, str], content: bytes) -> WebError:
-        reason = reason_of(content)
-        text = f"{self.host} answered {status}"
-        if 300 <= status < 400:
-            place = shown(headers.get("location", ""))
-            text = f"{text}, a redirect to {place}, which is not followed; name that url"
-        elif reason:
-            text = f"{text}: {reason}"
-        return WebError(
-            self._hider.hide(text),
-            status=status,
-            may_repeat=status in AGAIN,
-            retry_after=seconds_to_wait(headers.get("retry-after")) if status in AGAIN else None,
-        )
+
+def refused(host: str, status: int, headers: Mapping[str, str], content: bytes) -> WebError:
+    """Return an answer that is none as an error: what the server says, and if to ask again."""
+    reason = reason_of(content)
+    text = f"{host} answered {status}"
+    if 300 <= status < 400:
+        place = shown(headers.get("location", ""))
+        text = f"{text}, a redirect to {place}, which is not followed; name that url"
+    elif reason:
+        text = f"{text}: {reason}"
+    may_repeat = status in AGAIN
+    wait = seconds_to_wait(headers.get("retry-after")) if may_repeat else None
+    return WebError(text, status=status, may_repeat=may_repeat, retry_after=wait)
 
 
 def seconds_to_wait(header: str | None) -> float | None:
@@ -393,7 +383,7 @@ def seconds_to_wait(header: str | None) -> float | None:
 
 _REASONS = (
     *("root_cause", "message", "msg", "reason", "detail", "description"),
-    *("error", "errors", "root", "title"),
+    *("error", "errors", "root", "title", "status"),
 )
 """Where errors say what is wrong, best first; many are inside others."""
 

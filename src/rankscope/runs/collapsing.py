@@ -1,13 +1,9 @@
 """Chunks to documents: a run of chunks, judged by document, is collapsed before it is scored.
 
 Systems often index pieces of documents and judgments name documents. A rule says which document a
-chunk belongs to (`Chunking.of`), and of the chunks of one document one entry remains:
-
-- ``best``: the document has the highest score of its chunks;
-- ``sum``: the document has the sum of the scores of its chunks.
-
-An id that the rule says nothing about is taken for a document's own; how many there are is said.
-Nothing here loads Polars: plain dicts are collapsed without it.
+chunk belongs to (`Chunking.of`), and a document has the highest score of its chunks. An id that the
+rule says nothing about is taken for a document's own; how many there are is said. Nothing here
+loads Polars: plain dicts are collapsed without it.
 """
 
 from __future__ import annotations
@@ -16,11 +12,11 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.errors import InputError, shown
 from rankscope.files import is_path, suffix_of
 from rankscope.tables.columns import id_text
 
@@ -28,9 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rankscope.runs.order import Floats, Ints
-
-Collapse = Literal["best", "sum"]
-"""What becomes of the chunks of one document."""
 
 NAMED = 3
 """How many ids a count gives as examples."""
@@ -46,8 +39,6 @@ class Chunks:
 
     rule: str
     """What says which document a chunk is of: a separator, a regular expression, a table."""
-    collapse: Collapse
-    """What a document scores: the best of its chunks, or their sum."""
     chunks: int
     """Rows of the run before."""
     documents: int
@@ -66,13 +57,12 @@ class Chunks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunking:
-    """Which document each chunk belongs to, and what becomes of the chunks of one."""
+    """Which document each chunk belongs to."""
 
     document_of: Callable[[str], str | None]
     """Returns None for an id that the rule says nothing about."""
     rule: str
     """In the user's words."""
-    collapse: Collapse
     is_complete: bool
     """Whether an id that the rule says nothing about may be a mistake; a document that was not cut
     has no separator."""
@@ -80,7 +70,7 @@ class Chunking:
     """The document of each chunk, where the rule is a table."""
 
     @classmethod
-    def of(cls, doc_id_from: Any, collapse: Collapse = "best") -> Chunking:
+    def of(cls, doc_id_from: Any) -> Chunking:
         """Read a rule.
 
         ``#``, ``::`` or other punctuation of up to three characters separates the document from
@@ -89,13 +79,11 @@ class Chunking:
         is the document. A mapping, or a file that holds one (csv, tsv, json, jsonl, parquet), gives
         the document of each chunk; a function returns it.
         """
-        if collapse not in get_args(Collapse):
-            raise UnknownNameError("way to collapse chunks", collapse, get_args(Collapse))
         if isinstance(doc_id_from, Mapping):
-            return cls(doc_id_from.get, "a table", collapse, True, doc_id_from)
+            return cls(doc_id_from.get, "a table", True, doc_id_from)
         if callable(doc_id_from):
             name = getattr(doc_id_from, "__name__", "a function")
-            return cls(doc_id_from, name, collapse, True)
+            return cls(doc_id_from, name, True)
         if not is_path(doc_id_from) or not os.fspath(doc_id_from):
             raise InputError(
                 "doc_id_from: expected a separator such as '#', a regular expression, a table from "
@@ -103,10 +91,10 @@ class Chunking:
             )
         text = os.fspath(doc_id_from)
         if _SEPARATOR.fullmatch(text):
-            return cls(lambda chunk_id: chunk_id.rpartition(text)[0], text, collapse, False)
+            return cls(lambda chunk_id: chunk_id.rpartition(text)[0], text, False)
         if not isinstance(doc_id_from, str) or names_table(text):
             table = _read_documents(text)
-            return cls(table.get, text, collapse, True, table)
+            return cls(table.get, text, True, table)
         try:
             search = re.compile(text).search
         except re.error as error:
@@ -119,7 +107,7 @@ class Chunking:
             match = search(chunk_id)
             return match and match[1 if match.re.groups else 0]
 
-        return cls(document_of, text, collapse, True)
+        return cls(document_of, text, True)
 
     def documents(self, chunk_ids: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the document of each chunk, and the ids the rule says nothing about."""
@@ -141,7 +129,7 @@ class Chunking:
     def identity(self) -> tuple[Any, ...]:
         """What decides which documents come out, as plain data."""
         rows = None if self.table is None else sorted(self.table.items())
-        return self.rule, self.collapse, rows
+        return self.rule, rows
 
     def pairs(self, pairs: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
         """Collapse one query's (chunk_id, score) pairs."""
@@ -164,14 +152,8 @@ class Chunking:
         group = np.repeat(np.arange(len(sizes)), sizes)
         key = group * (int(document.max(initial=0)) + 1) + document
         _, first, entry = np.unique(key, return_index=True, return_inverse=True)
-        if self.collapse == "best":
-            value = np.full(len(first), -np.inf)
-            np.maximum.at(value, entry, score)
-        elif (score < 0).any():
-            raise InputError("scores below 0 cannot be summed up; collapse by best")
-        else:
-            best_first = np.argsort(-score)  # the order of the rows makes no difference to a sum
-            value = np.bincount(entry[best_first], score[best_first], len(first))
+        value = np.full(len(first), -np.inf)
+        np.maximum.at(value, entry, score)
         listed = np.argsort(first)
         return first[listed], value[listed]
 
@@ -180,7 +162,6 @@ class Chunking:
         depth = int(before.max(initial=0))
         return Chunks(
             rule=self.rule,
-            collapse=self.collapse,
             chunks=int(before.sum()),
             documents=int(after.sum()),
             unmatched=len(unmatched),

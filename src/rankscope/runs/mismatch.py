@@ -6,13 +6,18 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from rankscope.errors import counted, shown
+from rankscope.errors import InputError, counted, shown
+from rankscope.tables.documents import looks_like_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
+    from rankscope.tables.columns import Reading
+
 LOOKED_AT = 100_000
 """How many ids a guess is made from."""
+
+_TEXTS_LOOKED_AT = 20
 
 _CHUNK = re.compile(r"(?<=.)(?:[#:@/_.-]+|[ _-]*(?:chunk|part|passage|p)[ _-]*)[0-9]+$")
 _SUFFIX = "a suffix, as that of a chunk"
@@ -121,6 +126,62 @@ def guess_mismatch(
     if crossed and crossed >= most:
         return "; query and document columns seem to be swapped"
     return f"; {best}" if best else ""
+
+
+def refuse_misread(
+    gold: Reading, run: Reading, judged: Iterable[str], retrieved: Iterable[str]
+) -> None:
+    """Refuse a column whose reading the ids of the other side contradict.
+
+    A text that was taken for one id holds an id of the other side; or no document is shared, and
+    one would be if another column were read.
+    """
+    judged, retrieved = set(judged), set(retrieved)
+    sides = [
+        ("gold", "relevant", gold, run, judged, retrieved),
+        ("run", "retrieved", run, gold, retrieved, judged),
+    ]
+    for role, _, mine, other, _, theirs in sides:
+        known = theirs.union(*map(_parts, other.doubtful))
+        for text in mine.doubtful[:_TEXTS_LOOKED_AT]:
+            if text not in theirs and _lists_several(text, known):
+                raise InputError(
+                    f"{role}: {shown(text, 60)} in {shown(mine.documents)} seems to list several "
+                    'ids; write a JSON list there, such as ["a", "b"]'
+                )
+    if not judged.isdisjoint(retrieved):
+        return
+    for role, word, mine, other, ours, theirs in sides:
+        known = theirs.union(*map(_parts, other.doubtful))
+        are_words = not any(map(looks_like_id, ours))
+        for name, ids in mine.others.items():
+            if name == other.documents or (not are_words and all(map(str.isdigit, ids))):
+                continue  # numbers, as ranks, meet those of documents by chance
+            if not ids.isdisjoint(known):
+                raise InputError(
+                    f"{role}: nothing in {shown(mine.documents)} is on the other side, and "
+                    f"{shown(name)} holds ids that are; say which column is meant "
+                    f"({word}={shown(name)})"
+                )
+
+
+def _parts(text: str) -> list[str]:
+    """Return the ids that a text lists, if all its parts look like ids."""
+    parts = re.split(r"[\s,;|]+", text.strip())
+    return parts if all(map(looks_like_id, parts)) else []
+
+
+def _lists_several(text: str, known: set[str]) -> bool:
+    """Tell several ids from one that holds blanks or commas, as titles do.
+
+    One known id between separators is enough where all parts look like ids, or are between signs
+    that no title has; else it takes two.
+    """
+    if not known.isdisjoint((*_parts(text), *re.split(r"\s*[;|]\s*|,(?=\S)", text))):
+        return True
+    within = r"(?:^|[\s,])(?:{})(?:[\s,]|$)"
+    held = (id_ for id_ in islice(known, LOOKED_AT) if id_ in text)
+    return sum(re.search(within.format(re.escape(id_)), text) is not None for id_ in held) > 1
 
 
 def empty_message(queries: int) -> str:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankscope.files import PathLike
-    from rankscope.runs.collapsing import Chunks, Collapse
+    from rankscope.runs.collapsing import Chunks
     from rankscope.runs.order import Floats, Ints
 
 __all__ = ["Run", "read_run"]
@@ -173,19 +173,19 @@ class Run(PairTable):
         """Return the same run, which is known to have been collapsed from these."""
         return self._changed(_chunks=chunks)
 
-    def collapsed(self, doc_id_from: Any, collapse: Collapse = "best") -> Run:
+    def collapsed(self, doc_id_from: Any) -> Run:
         """Return the run of the documents that the chunks in it belong to.
 
         ``doc_id_from`` is a separator (``#``, ``::``), a regular expression, a table from chunk to
-        document or its file; ``collapse`` what a document scores: the ``best`` of its chunks, or
-        their ``sum``. See `rankscope.runs.collapsing`.
+        document or its file; a document has the score of the best of its chunks. See
+        `rankscope.runs.collapsing`.
 
         >>> Run({"q1": {"a#2": 0.9, "b#1": 0.7, "a#1": 0.4}}).collapsed("#")["q1"]
         {'a': 0.9, 'b': 0.7}
         """
         chunking = doc_id_from
         if not isinstance(chunking, Chunking):
-            chunking = Chunking.of(doc_id_from, collapse)
+            chunking = Chunking.of(doc_id_from)
         chunk_ids = self.doc_ids.unique(maintain_order=True)
         of_chunks, unmatched = chunking.documents(chunk_ids.to_list())
         numbers: dict[str, int] = {}
@@ -198,7 +198,7 @@ class Run(PairTable):
         documents = pl.Series("doc_id", list(numbers), dtype=pl.String).gather(by_row[rows])
         run = Run.trusted(self._query_ids, sizes, documents, scores, name=self._name)
         return run._changed(
-            _is_list=self._is_list and chunking.collapse != "sum",  # which orders anew
+            _is_list=self._is_list,
             _questions=self._questions,
             _reading=self._reading,
             _chunks=chunking.chunks(self.sizes, sizes, unmatched),

@@ -22,8 +22,8 @@ from rankscope.scale.run_parts import RunParts, divided
 from rankscope.scoring.bounds import BoundsTable, bounds_of
 from rankscope.scoring.evaluate import score
 from rankscope.scoring.inputs import is_several
-from rankscope.scoring.options import DEFAULT
-from rankscope.scoring.scores import RunScores
+from rankscope.scoring.scored_runs import RunScores
+from rankscope.scoring.scoring_options import DEFAULT
 from rankscope.tables.columns import Columns
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from rankscope.files import PathLike
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
 
 _BATCH = 16  # runs that are handed to a worker together, at most
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rankscope.files import PathLike
-    from rankscope.scoring.scores import RunScores
+    from rankscope.scoring.scored_runs import RunScores
 
 PIECE_ROWS = 1 << 17
 """About so many rows are a piece, and a row group of the file."""

@@ -22,11 +22,11 @@ from rankscope.measures.registry import aggregate, compute
 from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_one_run
-from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import meant
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 
 if TYPE_CHECKING:
-    from rankscope.measures.judged import BoolArray, FloatArray, IntArray, JudgedRun
+    from rankscope.measures.judged import FloatArray, IntArray, JudgedRun
     from rankscope.measures.language import Measure
     from rankscope.scoring.judgments import Judgments
     from rankscope.scoring.plans import Measures
@@ -229,44 +229,32 @@ def graded_from(judged: JudgedRun, grade: float) -> JudgedRun:
     )
 
 
-def _without_hits(judged: JudgedRun, hits: BoolArray) -> JudgedRun:
-    """Return a run without these hits and their judgments."""
-    if not hits.any():
-        return judged
-    query = np.append(judged.hit_query[hits], judged.judged_query)
-    grade = np.append(judged.hit_grade[hits], judged.judged_grade)
-    is_hit = np.arange(len(query)) < np.count_nonzero(hits)
-    order = np.lexsort((~is_hit, -grade, query))  # in each group of equal grades the hits first
-    begins = np.ones(len(order), np.bool_)
-    begins[1:] = (np.diff(query[order]) != 0) | (np.diff(grade[order]) != 0)
-    group = np.cumsum(begins) - 1
-    size = np.bincount(group, weights=is_hit[order])[group]
-    left = order[place_in(group) > 2 * size]  # as many judgments go as there are hits
-    return replace(
-        judged,
-        hit_query=judged.hit_query[~hits],
-        hit_rank=judged.hit_rank[~hits],
-        hit_grade=judged.hit_grade[~hits],
-        judged_query=query[left],
-        judged_grade=grade[left],
-    )
-
-
 def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
     """Return the run with every unjudged document down to ``depth`` judged at ``grade``."""
     query, rank = holes_in(judged, depth)
-    pooled = judged.hit_grade < 0
+    new = np.full(len(query), grade)
+    hits = judged.hit_grade >= 0  # what is pooled is a hole too
     if depth is not None:
-        pooled &= judged.hit_rank <= depth
-    known, new = _without_hits(judged, pooled), np.full(len(query), grade)
-    hit_query, hit_rank = np.append(known.hit_query, query), np.append(known.hit_rank, rank)
-    all_query, all_grade = np.append(known.judged_query, query), np.append(known.judged_grade, new)
+        hits |= judged.hit_rank > depth
+    stays = judged.count(judged.judged_query) - judged.count(judged.hit_query[~hits])
+    # as many judgments go as hits: the last of each query, which are negative and so all alike
+    known = place_in(judged.judged_query) <= stays[judged.judged_query]
+    hit_query, hit_rank, hit_grade = (
+        np.append(old[hits], filled)
+        for old, filled in (
+            (judged.hit_query, query),
+            (judged.hit_rank, rank),
+            (judged.hit_grade, new),
+        )
+    )
+    all_query = np.append(judged.judged_query[known], query)
+    all_grade = np.append(judged.judged_grade[known], new)
     by_rank, by_grade = np.lexsort((hit_rank, hit_query)), np.lexsort((-all_grade, all_query))
     return replace(
-        known,
+        judged,
         hit_query=hit_query[by_rank],
         hit_rank=hit_rank[by_rank],
-        hit_grade=np.append(known.hit_grade, new)[by_rank],
+        hit_grade=hit_grade[by_rank],
         judged_query=all_query[by_grade],
         judged_grade=all_grade[by_grade],
         max_grade=max(judged.max_grade, grade) if len(query) else judged.max_grade,

@@ -17,10 +17,10 @@ from rankscope.errors import InputError, shown
 from rankscope.measures.language import DEFAULT_MEASURES, parse_measures
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import read_inputs, reading_of
-from rankscope.scoring.options import DEFAULT, Scoring, ScoringOptions
-from rankscope.scoring.plans import plan_of
+from rankscope.scoring.plans import plan_of, usual_measures
 from rankscope.scoring.rules import PROFILES
-from rankscope.scoring.scores import RunScores, Scored, Scores
+from rankscope.scoring.scored_runs import RunScores, Scored, Scores
+from rankscope.scoring.scoring_options import DEFAULT, Scoring, ScoringOptions
 from rankscope.scoring.soundness import (
     KnownCorpus,
     Remark,
@@ -30,7 +30,6 @@ from rankscope.scoring.soundness import (
     refuse_swapped_numbers,
     remarks,
 )
-from rankscope.scoring.usual import usual_measures
 
 if TYPE_CHECKING:
     from rankscope.measures.judged import JudgedRun
@@ -56,12 +55,11 @@ def evaluate(
     - Rules: ``profile`` names a tool's; ``ties``, ``precision`` and ``queries`` change single rules
       of it. ``order="given"`` takes documents as they are listed, whatever their scores.
     - Chunks: where runs hold chunks and the judgments name documents, ``doc_id_from`` says which
-      document a chunk is of (``#``, ``::``, a regular expression, a table) and ``collapse`` what
-      its chunks become: see `Run.collapsed`. Gold may be spans of documents or texts of passages
-      instead of ids; then ``overlap`` is the share of one that must be retrieved for it to be found
-      (0.5), and ``corpus`` may give the spans or texts of chunks that runs name by id: see
-      docs/how-to/evaluate-chunks.md. Else ``corpus`` (a path, a table or ids) says which documents
-      there are to be found.
+      document a chunk is of (``#``, ``::``, a regular expression, a table): see `Run.collapsed`.
+      Gold may be spans of documents or texts of passages instead of ids; then ``overlap`` is the
+      share of one that must be retrieved for it to be found (0.5), and ``corpus`` may give the
+      spans or texts of chunks that runs name by id: see docs/how-to/evaluate-chunks.md. Else
+      ``corpus`` (a path, a table or ids) says which documents there are to be found.
     - Questions that are marked as having no answer are left out of all means, and counted;
       ``no_answer`` names more of them (``"empty"``: all without judgments). Cases in several
       languages are never averaged unasked: ``language`` names one, or ``"all"``.

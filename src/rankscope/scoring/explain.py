@@ -19,8 +19,8 @@ from rankscope.part import Part
 from rankscope.runs.order import ranked
 from rankscope.scoring.align import align
 from rankscope.scoring.inputs import as_judgments, as_one_run, documents_of
-from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.plans import Group, relevance_level_of
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 from rankscope.scoring.soundness import check_levels, refuse_broken, refuse_repeat
 
 if TYPE_CHECKING:

@@ -18,15 +18,15 @@ from rankscope.runs.run_files import LazyRun, answered_questions, run_names
 from rankscope.scoring.dicts import holds_numbers, is_plain
 from rankscope.scoring.judged_pairs import FilePairs
 from rankscope.scoring.judgments import Judgments
-from rankscope.scoring.options import DEFAULT
 from rankscope.scoring.scans import ScannedRun
+from rankscope.scoring.scoring_options import DEFAULT
 from rankscope.scoring.soundness import refuse_swapped
 from rankscope.tables.columns import ALIASES, NO_COLUMNS, RUN, Reading, find_name, folded, role_of
 from rankscope.tables.native_files import in_threads
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
-    from rankscope.scoring.options import Scoring
+    from rankscope.scoring.scoring_options import Scoring
 
 BY_QUERY = Reading("documents by query")
 TREC_LINES = Reading("TREC lines")
@@ -334,7 +334,7 @@ def _check_columns(
         column = getattr(scoring.columns, parameter)
         if column is None or column in names:
             continue
-        if parameter == "doc" and (are_pieces or column in (gold.field, run.field)):
+        if parameter == "doc" and (are_pieces or column in (gold.id_field, run.id_field)):
             continue  # a field of records in lists
         if names:
             from rankscope.tables.choosing import refuse_unknown  # noqa: PLC0415

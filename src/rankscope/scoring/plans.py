@@ -1,11 +1,12 @@
 """Plans: measures as a profile means them, by the rules that count for each.
 
-Made once for the same question: a training loop asks it thousands of times.
+Made once for the same question: a training loop asks it thousands of times. Where no measure is
+named, those are taken that lists of this length can tell apart (`usual_measures`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.errors import InputError
-from rankscope.measures.language import Measure, parse_measures, strict_and_soft
+from rankscope.measures.language import (
+    DEFAULT_MEASURES,
+    Measure,
+    parse_measures,
+    strict_and_soft,
+)
 from rankscope.measures.registry import computation
+from rankscope.runs.run_files import LazyRun
 from rankscope.scoring.rules import profile_named
 
 if TYPE_CHECKING:
@@ -121,3 +128,43 @@ def relevance_level_of(measure: Measure) -> float:
     """Return the grade from which on a measure counts a document as relevant."""
     rel = measure.options.get("rel", 1.0)
     return _ABOVE_ZERO if _has_gain(measure) or not isinstance(rel, float) else rel
+
+
+# --- where no measure is named ------------------------------------------------------------------
+
+LONG = 50
+"""Lists of more documents get `DEFAULT_MEASURES`."""
+
+
+def usual_measures(runs: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what is measured of these runs when nothing is asked for."""
+    return usual_to(map(longest, runs.values()))
+
+
+def usual_to(lengths: Iterable[int | None]) -> tuple[str, ...]:
+    """Return what is measured of runs whose longest lists have these lengths; None: not known.
+
+    Three documents for each question say nothing about the first hundred: cutoffs go no deeper than
+    the longest list. Where nobody knows how long lists are, they are taken as long.
+    """
+    depths = list(lengths)
+    if not depths or None in depths:
+        return DEFAULT_MEASURES
+    depth = max(filter(None, depths), default=0)
+    if not 0 < depth <= LONG:
+        return DEFAULT_MEASURES
+    if depth < 10:
+        first = ("Success@1",) if depth > 1 else ()
+        return (f"nDCG@{depth}", "RR", *first, f"Success@{depth}")
+    deepest = next(cutoff for cutoff in (50, 20, 10) if cutoff <= depth)
+    return ("nDCG@10", "RR@10", f"R@{deepest}", "Success@1", "Success@10")
+
+
+def longest(run: Any) -> int | None:
+    """Return how many documents the longest list of a run has; None if that is not known."""
+    if isinstance(run, LazyRun):
+        return run.depth
+    lists = run if isinstance(run, Mapping) else getattr(run, "pieces", None)
+    if lists is not None:
+        return max(map(len, lists.values()), default=0)
+    return int(run.sizes.max(initial=0))

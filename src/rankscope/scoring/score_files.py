@@ -24,7 +24,7 @@ from rankscope.runs.collapsing import Chunks
 from rankscope.runs.order import Precision, Ties
 from rankscope.scoring.bounds import Bounds
 from rankscope.scoring.rules import NoRelevant, QueryPolicy, profile_named
-from rankscope.scoring.scores import RunScores, Scores
+from rankscope.scoring.scored_runs import RunScores, Scores
 from rankscope.tables.jsontext import parse_json
 
 if TYPE_CHECKING:

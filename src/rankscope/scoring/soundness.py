@@ -22,7 +22,9 @@ from rankscope.runs.mismatch import (
     gold_outside_message,
     near_misses,
     nothing_in_common,
+    refuse_misread,
 )
+from rankscope.tables.columns import ALIASES, UNREAD, find_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,10 +33,11 @@ if TYPE_CHECKING:
     from rankscope.measures.language import Measure
     from rankscope.scoring.align import Aligned
     from rankscope.scoring.judgments import Judgments
-    from rankscope.scoring.options import Scoring
     from rankscope.scoring.plans import Group
     from rankscope.scoring.rules import Profile
     from rankscope.scoring.scans import Hits
+    from rankscope.scoring.scoring_options import Scoring
+    from rankscope.tables.columns import Reading
 
 MANY = 10
 """From so many queries on, a run that shares no document with the judgments is refused; a few
@@ -155,6 +158,10 @@ def refuse_broken(
         _refuse("RS214", "no document is relevant: no grade in the qrels is above 0")
     if judgments.questions.texts:
         _refuse_other_questions(judgments, run, name)
+    is_scanned = hasattr(run, "documents")  # TREC lines, which have no columns to take for others
+    gold, read = judgments.reading, UNREAD if is_scanned else getattr(run, "reading", UNREAD)
+    if gold.doubtful or read.doubtful or (not len(hits.query) and (gold.others or read.others)):
+        refuse_misread(gold, read, _judged_documents(judgments), set(_documents_in(run)))
     if len(hits.query):
         return
     query_ids = dict.fromkeys(run if isinstance(run, Mapping) else run.query_ids).keys()
@@ -238,11 +245,20 @@ def refuse_swapped(gold: Any, runs: Any, error: RankscopeError) -> None:
     if not (is_path(gold) and is_path(run)):
         return
     try:
-        as_run(gold)
+        is_run = not _has_grades(as_run(gold).reading)
         as_qrels(run)
     except (RankscopeError, OSError):
         return
-    raise InputError(f"judgments and run are swapped: {shown(str(gold))} holds a run") from error
+    if is_run:
+        raise InputError(
+            f"judgments and run are swapped: {shown(str(gold))} holds a run"
+        ) from error
+
+
+def _has_grades(table: Reading) -> bool:
+    """Tell whether a table that was read has no score, and a column that only judgments have."""
+    names = tuple(name for name in ALIASES["grade"] if name not in ALIASES["score"])
+    return not table.value and find_name(table.names, names) is not None
 
 
 def refuse_swapped_numbers(judgments: Judgments, run: Any) -> None:
@@ -255,9 +271,13 @@ def refuse_swapped_numbers(judgments: Judgments, run: Any) -> None:
         if isinstance(run, Mapping)
         else run.scores.to_list()
     )
-    if 2 * len(scores) <= len(grades) and all(score in (0, 1, 2, 3, 4) for score in scores):
+    are_grades = 2 * len(scores) <= len(grades) and all(
+        score in (0, 1, 2, 3, 4) for score in scores
+    )
+    if are_grades or _has_grades(getattr(run, "reading", UNREAD)):
         raise InputError(
-            "judgments and run seem to be swapped: most grades are fractions, and all scores whole"
+            "judgments and run seem to be swapped: most grades are fractions, and the run has "
+            "grades"
         )
 
 

@@ -24,8 +24,8 @@ from rankscope.part import Part
 from rankscope.scoring.bounds import World
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.inputs import as_judgments, as_one_run
-from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.rules import OURS, PROFILES, Profile, profile_named
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 
 if TYPE_CHECKING:
     from rankscope.scoring.judgments import Judgments

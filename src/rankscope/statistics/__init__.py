@@ -2,11 +2,11 @@
 
 What users call: `comparison` (compare), `gate`, `power`. Below them, from the outside in:
 
-- `sides`: two sides made on different days, found comparable; `strata`: pairs within groups of
-  queries; `system_pairs`, `letters`, `sentences`: what a comparison says.
+- `pairing`: a baseline and a candidate, found comparable; `system_pairs`, `letters`, `sentences`,
+  `decision`: what a comparison says.
 - `matrix`: values of systems side by side; `clusters` and `noise`: what else is drawn by chance.
 - `paired_differences`, `tests`: differences of pairs, tested and corrected; `intervals`: of means.
-- `groups`: groups of queries under one system; `decision_rates`, `rater_agreement`,
+- `groups`: groups of queries under one system; `classification`, `rater_agreement`,
   `random_ranking`: for the analyses.
 - `settings`, `choices`: how systems are compared; `arrays`: what all of these are made of.
 

@@ -23,8 +23,8 @@ from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.part import Part, Record, json_of
 from rankscope.scoring.evaluate import score
-from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.score_files import Accounting
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 from rankscope.statistics.choices import CORRECTIONS
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.intervals import Interval
@@ -37,7 +37,7 @@ from rankscope.statistics.system_pairs import VERDICTS, Equivalence, Pair, Pairs
 from rankscope.statistics.tests import ENUMERATED, corrected
 
 if TYPE_CHECKING:
-    from rankscope.scoring.scores import Scores
+    from rankscope.scoring.scored_runs import Scores
     from rankscope.statistics.arrays import BoolArray, FloatArray, IntArray
     from rankscope.statistics.choices import Correction, Family, Method, Test
     from rankscope.statistics.noise import Noises
@@ -158,9 +158,7 @@ class Tested:
                     system_mean=float(means[measure, system]),
                     difference=difference,
                     interval=intervals[at],
-                    relative=difference / base_mean if base_mean else None,
                     wins=wins if scale.higher_is_better else losses,
-                    ties=len(matrix.query_ids) - wins - losses,
                     losses=losses if scale.higher_is_better else wins,
                     d=difference / deviation if deviation else _without_spread(difference),
                     p=float(rows.p[row]),

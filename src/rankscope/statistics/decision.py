@@ -7,6 +7,7 @@ The rules, by what the comparison shows on one measure:
 - systems that beat the baseline, or without one all that no other beats, are *candidates*;
 - one candidate: use it;
 - several that the test cannot tell apart: use the cheapest, and say what the dearest would add;
+- several that were compared with the baseline only: that, and how to compare them;
 - nobody beats the baseline: stay with it, and how many questions would settle the nearest case;
 - nobody beats anybody: that, and how many questions it would take.
 
@@ -18,28 +19,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rankscope.document.text import number
 from rankscope.errors import counted
 from rankscope.measures.language import Measure
 from rankscope.part import Part
-from rankscope.statistics.letters import each_letter
 from rankscope.statistics.sentences import could_have_shown, ends, equivalent, listed, p_of
 
 if TYPE_CHECKING:
-    from rankscope.statistics.comparison import Comparison, SystemMean
+    from rankscope.statistics.comparison import Comparison
     from rankscope.statistics.system_pairs import Pair, Verdict
-
-Rule = Literal[
-    "one system",
-    "all the same",
-    "one winner",
-    "several cannot be told apart",
-    "nobody beats the baseline",
-    "nothing can be told",
-]
-"""Which rule made the decision."""
 
 MOST_NAMES = 3
 """How many systems a sentence names before it counts the rest."""
@@ -52,8 +42,6 @@ CLEARLY = 1.5
 
 NOTICED = 0.002
 """and if one is at least so many seconds: nobody notices less."""
-
-_OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +68,6 @@ class Price:
 class Decision(Part):
     """Which system to use, and why: what every report says first."""
 
-    rule: Rule
-    """Which rule made it."""
     choice: str | None
     """The system to use; null: the data do not say."""
     headline: str
@@ -100,26 +86,25 @@ def decide(comparison: Comparison, measure: str, prices: Sequence[Price] = ()) -
     among the prices: readers feel these.
     """
     field = _Field(comparison, measure, prices)
-    first, *others = field.means
-    base = next((mean for mean in field.means if mean.run == comparison.baseline), None)
+    first, *others = field.ranked
+    base = comparison.baseline
     if all(pair.is_same for pair in comparison.pairs.each(measure=measure)):
         systems = "Both systems" if len(others) == 1 else f"All {len(others) + 1} systems"
         return Decision(
-            rule="all the same",
-            choice=comparison.baseline,
+            choice=base,
             headline=f"{systems} give the same {measure} on every question",
-            reason=number(first.mean),
+            reason=number(comparison.mean(first, measure).mean),
         )
     if len(others) == 1:
-        other = next(mean for mean in field.means if mean is not base) if base else first
-        return _of_two(field, field.versus(other, base or others[0]))
-    return _without_baseline(field, first, others) if base is None else _with_baseline(field, base)
+        second = base or others[0]
+        first = others[0] if first == base else first
+        return _of_two(field, field.versus(first, second))
+    return _without_baseline(field) if base is None else _with_baseline(field, base)
 
 
 def decide_alone(name: str, measure: str, mean: float, interval: str, questions: int) -> Decision:
     """Say how good the only system is."""
     return Decision(
-        rule="one system",
         choice=name,
         headline=f"{name} scores {measure} {number(mean)}{interval} on "
         f"{counted(questions, 'question')}",
@@ -131,33 +116,25 @@ def decide_alone(name: str, measure: str, mean: float, interval: str, questions:
 class _Versus:
     """One system beside another: what their pair shows, whichever way round it was compared."""
 
-    measure: str
-    first: SystemMean
-    second: SystemMean
-    pair: Pair | None
-    """None where the two were not compared with each other."""
-    turned: bool
-    """Whether the first is the base of the pair."""
-    higher_is_better: bool
+    first: str
+    second: str
+    pair: Pair
+
+    @property
+    def turned(self) -> bool:
+        """Whether the first is the base of the pair."""
+        return self.pair.base == self.first
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the first is better: by their pair, or by their letters if there is none."""
-        if self.pair is not None:
-            verdict = self.pair.verdict
-            return _OPPOSITE.get(verdict, verdict) if self.turned else verdict
-        letters = each_letter(self.first.letters), each_letter(self.second.letters)
-        if not all(letters) or letters[0] & letters[1]:
-            return "can't tell"
-        return (
-            "better" if (self.first.mean > self.second.mean) == self.higher_is_better else "worse"
-        )
+        """Whether the first is better."""
+        opposite: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
+        verdict = self.pair.verdict
+        return opposite.get(verdict, verdict) if self.turned else verdict
 
     @property
     def change(self) -> str:
         """How much more the first has than the second: ``+0.010 [-0.015, +0.034]``."""
-        if self.pair is None:
-            return number(self.first.mean - self.second.mean, signed=True)
         difference = -self.pair.difference if self.turned else self.pair.difference
         interval = ends(self.pair.interval, turned=self.turned, sign=True)
         return f"{number(difference, signed=True)} {interval}"
@@ -165,25 +142,20 @@ class _Versus:
     @property
     def numbers(self) -> str:
         """The difference with its measure and p-value."""
-        p = "" if self.pair is None else f", {p_of(self.pair)}"
-        return f"{self.measure} {self.change}{p}"
+        return f"{self.pair.measure} {self.change}, {p_of(self.pair)}"
 
     @property
     def record(self) -> str:
         """On how many questions the first is better, worse and the same."""
-        if self.pair is None:
-            return ""
         wins, losses = self.pair.wins, self.pair.losses
         wins, losses = (losses, wins) if self.turned else (wins, losses)
-        won = f"{self.first.run} wins {counted(wins, 'question')}"
+        won = f"{self.first} wins {counted(wins, 'question')}"
         return f"{won}, loses {losses:,} and ties {self.pair.ties:,}."
 
     @property
     def how_many(self) -> str:
         """How many questions would show the difference."""
         pair = self.pair
-        if pair is None:
-            return ""
         if pair.is_same:
             return "They are the same on every question."
         if not pair.decidable:
@@ -193,7 +165,7 @@ class _Versus:
             return ""
         needed = pair.queries * (pair.detectable / pair.difference) ** 2
         if needed > FARTHEST * pair.queries:
-            both = f"{self.first.run} against {self.second.run}"
+            both = f"{self.first} against {self.second}"
             return f"No number of questions that one could judge would settle {both}."
         digits = max(0, len(str(int(needed))) - 2)
         rounded = max(round(needed, -digits), pair.queries)
@@ -210,35 +182,40 @@ class _Field:
     prices: Sequence[Price]
 
     @property
-    def higher_is_better(self) -> bool:
-        return Measure.parse(self.measure).definition.higher_is_better
-
-    @property
-    def means(self) -> list[SystemMean]:
-        """The means, best first; of equal ones the baseline."""
-        means = [mean for mean in self.comparison.means if mean.measure == self.measure]
-        sign = -1 if self.higher_is_better else 1
+    def ranked(self) -> list[str]:
+        """The systems, best first; of equal ones the baseline."""
+        sign = -1 if Measure.parse(self.measure).definition.higher_is_better else 1
         baseline = self.comparison.baseline
-        return sorted(means, key=lambda mean: (sign * mean.mean, mean.run != baseline))
+
+        def order(name: str) -> tuple[float, bool]:
+            return sign * self.comparison.mean(name, self.measure).mean, name != baseline
+
+        return sorted(self.comparison.runs, key=order)
 
     @property
     def questions(self) -> str:
         return counted(self.comparison.queries, "question")
 
-    def versus(self, first: SystemMean, second: SystemMean) -> _Versus:
-        """Return what is known of two systems."""
-        both = {"measure": self.measure}
-        pair = self.comparison.pairs.find(base=second.run, system=first.run, **both)
-        turned = pair is None
-        if pair is None:
-            pair = self.comparison.pairs.find(base=first.run, system=second.run, **both)
-        return _Versus(self.measure, first, second, pair, turned, self.higher_is_better)
+    def pair(self, first: str, second: str) -> Pair | None:
+        """Return the pair of two systems; None if they were not compared with each other."""
+        find = self.comparison.pairs.find
+        pair = find(measure=self.measure, base=second, system=first)
+        return pair or find(measure=self.measure, base=first, system=second)
 
-    def cheapest(self, candidates: Sequence[SystemMean]) -> tuple[str, Price] | None:
+    def versus(self, first: str, second: str) -> _Versus:
+        """Return what is known of two systems that were compared."""
+        pair = self.pair(first, second)
+        assert pair is not None
+        return _Versus(first, second, pair)
+
+    def not_beaten(self, first: str, others: Sequence[str]) -> list[str]:
+        """Return the systems than which the first is not shown to be better."""
+        return [name for name in others if self.versus(first, name).verdict != "better"]
+
+    def cheapest(self, candidates: Sequence[str]) -> tuple[str, Price] | None:
         """Return the cheapest by the first price that is known for all candidates and differs."""
-        names = [mean.run for mean in candidates]
-        price = next((price for price in self.prices if price.differs(names)), None)
-        return None if price is None else (min(names, key=price.of.__getitem__), price)
+        price = next((price for price in self.prices if price.differs(candidates)), None)
+        return None if price is None else (min(candidates, key=price.of.__getitem__), price)
 
     def dearer_by(self, dearer: str, cheaper: str, price: Price) -> str:
         """Say how much more one system costs than another."""
@@ -252,71 +229,72 @@ class _Field:
         return f"at a higher {price.title}"
 
 
-def _with_baseline(field: _Field, base: SystemMean) -> Decision:
+def _with_baseline(field: _Field, base: str) -> Decision:
     """Decide among three systems or more of which one is the baseline."""
-    others = [mean for mean in field.means if mean is not base]
-    verdicts = {mean.run: field.versus(mean, base).verdict for mean in others}
-    better = [mean for mean in others if verdicts[mean.run] == "better"]
+    others = [name for name in field.ranked if name != base]
+    verdicts = {name: field.versus(name, base).verdict for name in others}
+    better = [name for name in others if verdicts[name] == "better"]
     if not better:
-        near = [mean for mean in others if verdicts[mean.run] != "worse"]
+        near = [name for name in others if verdicts[name] != "worse"]
         versus = field.versus((near or others)[0], base)
-        nearest = f"The nearest is {versus.first.run}: {versus.numbers}."
+        nearest = f"The nearest is {versus.first}: {versus.numbers}."
         none = f"{field.questions} show no system to be better"
         return Decision(
-            rule="nobody beats the baseline",
-            choice=base.run,
-            headline=f"Stay with {base.run}",
+            choice=base,
+            headline=f"Stay with {base}",
             reason=none if near else f"all {len(others)} others are worse",
-            evidence=_sentences(nearest, versus.how_many if near else ""),
+            evidence=" ".join(filter(None, [nearest, versus.how_many if near else ""])),
         )
     first, *rest = better
-    near = [mean for mean in rest if field.versus(first, mean).verdict != "better"]
+    gain = field.versus(first, base).numbers
+    if any(field.pair(first, name) is None for name in rest):
+        names = listed(better, MOST_NAMES)
+        return Decision(
+            choice=None,
+            headline=f"{names}{' both' if len(better) == 2 else ''} beat {base}",
+            reason=f"{first} by {gain}",
+            evidence=f"All were compared with {base} only: without a baseline they are compared "
+            "with each other.",
+        )
+    near = field.not_beaten(first, rest)
     if near:
-        names = listed((mean.run for mean in [first, *near]), MOST_NAMES)
+        names = listed([first, *near], MOST_NAMES)
         both = " both" if len(near) == 1 else ""
-        return _choose(field, [first, *near], f"{names}{both} beat {base.run}")
-    beaten = [
-        mean.run
-        for mean in others
-        if mean is not first and field.versus(first, mean).verdict == "better"
-    ]
+        return _choose(field, [first, *near], f"{names}{both} beat {base}")
+    compared = [name for name in others if name != first and field.pair(first, name)]
+    beaten = [name for name in compared if field.versus(first, name).verdict == "better"]
     return Decision(
-        rule="one winner",
-        choice=first.run,
-        headline=f"Use {first.run}",
-        reason=f"it beats {base.run} by {field.versus(first, base).numbers}",
+        choice=first,
+        headline=f"Use {first}",
+        reason=f"it beats {base} by {gain}",
         evidence=f"It beats {listed(beaten, MOST_NAMES)}, too." if beaten else "",
     )
 
 
-def _without_baseline(field: _Field, first: SystemMean, others: Sequence[SystemMean]) -> Decision:
-    """Decide among three systems or more, best first."""
-    near = [mean for mean in others if field.versus(first, mean).verdict != "better"]
+def _without_baseline(field: _Field) -> Decision:
+    """Decide among three systems or more."""
+    first, *others = field.ranked
+    near = field.not_beaten(first, others)
     if not near:
-        nearest = field.versus(first, others[0]).numbers
         return Decision(
-            rule="one winner",
-            choice=first.run,
-            headline=f"Use {first.run}",
+            choice=first,
+            headline=f"Use {first}",
             reason=f"it beats all {len(others)} others",
-            evidence=f"The nearest is {others[0].run}: {nearest}.",
+            evidence=f"The nearest is {others[0]}: {field.versus(first, others[0]).numbers}.",
         )
     if len(near) < len(others):
-        rest = [mean.run for mean in others if mean not in near]
-        best = listed((mean.run for mean in [first, *near]), MOST_NAMES).replace(" and ", " or ")
+        rest = [name for name in others if name not in near]
+        best = listed([first, *near], MOST_NAMES).replace(" and ", " or ")
         are = "is" if len(rest) == 1 else "are"
-        fact = f"No system beats {best}; {listed(rest, MOST_NAMES)} {are} worse than {first.run}"
+        fact = f"No system beats {best}; {listed(rest, MOST_NAMES)} {are} worse than {first}"
         return _choose(field, [first, *near], fact)
-    cheapest, largest = field.cheapest(field.means), field.versus(first, others[-1])
+    cheapest, largest = field.cheapest(field.ranked), field.versus(first, others[-1])
+    difference = f"The largest difference is {first} against {others[-1]}: {largest.numbers}."
     return Decision(
-        rule="nothing can be told",
         choice=None if cheapest is None else cheapest[0],
-        headline=f"{field.questions} can't tell the {len(field.means)} systems apart",
+        headline=f"{field.questions} can't tell the {len(others) + 1} systems apart",
         reason="" if cheapest is None else f"start with {cheapest[0]}, the cheapest",
-        evidence=_sentences(
-            f"The largest difference is {first.run} against {others[-1].run}: {largest.numbers}.",
-            largest.how_many,
-        ),
+        evidence=" ".join(filter(None, [difference, largest.how_many])),
     )
 
 
@@ -325,58 +303,50 @@ def _of_two(field: _Field, versus: _Versus) -> Decision:
     first, second, verdict, pair = versus.first, versus.second, versus.verdict, versus.pair
     if verdict in ("better", "worse"):
         return Decision(
-            rule="one winner" if verdict == "better" else "nobody beats the baseline",
-            choice=first.run if verdict == "better" else second.run,
-            headline=f"{first.run} is {verdict} than {second.run}",
+            choice=first if verdict == "better" else second,
+            headline=f"{first} is {verdict} than {second}",
             reason=versus.numbers,
             evidence=versus.record,
         )
     cheapest = field.cheapest([first, second])
     choice = field.comparison.baseline or (None if cheapest is None else cheapest[0])
-    if verdict == "equivalent" and pair is not None:
+    if verdict == "equivalent":
         margin = "" if pair.equivalence is None else f" within ±{pair.equivalence.margin:g}"
         return Decision(
-            rule="several cannot be told apart",
             choice=choice,
-            headline=f"{first.run} and {second.run} are equivalent{margin}",
-            reason=f"{versus.measure} {equivalent(pair, turned=versus.turned)}",
+            headline=f"{first} and {second} are equivalent{margin}",
+            reason=f"{pair.measure} {equivalent(pair, turned=versus.turned)}",
             evidence=versus.record,
         )
     return Decision(
-        rule="nothing can be told",
         choice=choice,
-        headline=f"{field.questions} can't tell {first.run} from {second.run}",
+        headline=f"{field.questions} can't tell {first} from {second}",
         reason=versus.numbers,
         evidence=versus.how_many,
     )
 
 
-def _choose(field: _Field, candidates: Sequence[SystemMean], fact: str) -> Decision:
+def _choose(field: _Field, candidates: Sequence[str], fact: str) -> Decision:
     """Choose the cheapest of systems that cannot be told apart, best first."""
     apart = "the two" if len(candidates) == 2 else "them"
     evidence = f"{fact}. {field.questions} can't tell {apart} apart."
+    best, second = candidates[:2]
     cheapest = field.cheapest(candidates)
     if cheapest is None:
-        names = listed((mean.run for mean in candidates), MOST_NAMES).replace(" and ", " or ")
-        versus = field.versus(candidates[0], candidates[1])
-        headline = f"Choose {names} by what they cost"
-        reason = f"{versus.first.run} against {versus.second.run}: {versus.numbers}"
-    else:
-        name, price = cheapest
-        chosen = next(mean for mean in candidates if mean.run == name)
-        dearer = next(mean for mean in candidates if mean is not chosen)
-        headline = f"Start with {name}"
-        reason = f"it is the cheapest by {price.title}, and {dearer.run} adds nothing that shows"
-        if dearer is candidates[0]:
-            change = field.versus(dearer, chosen).change.removeprefix("+")
-            reason = f"{dearer.run} adds {change} {field.dearer_by(dearer.run, name, price)}"
-    return Decision(
-        rule="several cannot be told apart",
-        choice=None if cheapest is None else cheapest[0],
-        headline=headline,
-        reason=reason,
-        evidence=evidence,
-    )
+        names = listed(candidates, MOST_NAMES).replace(" and ", " or ")
+        return Decision(
+            choice=None,
+            headline=f"Choose {names} by what they cost",
+            reason=f"{best} against {second}: {field.versus(best, second).numbers}",
+            evidence=evidence,
+        )
+    name, price = cheapest
+    dearer = second if name == best else best
+    reason = f"it is the cheapest by {price.title}, and {dearer} adds nothing that shows"
+    if dearer == best:
+        change = field.versus(dearer, name).change.removeprefix("+")
+        reason = f"{dearer} adds {change} {field.dearer_by(dearer, name, price)}"
+    return Decision(choice=name, headline=f"Start with {name}", reason=reason, evidence=evidence)
 
 
 def times(large: float, small: float) -> str:
@@ -392,10 +362,6 @@ def times(large: float, small: float) -> str:
         return f"about {ratio:.1f} ×"
     digits = -math.floor(math.log10(ratio))
     return f"about {int(round(ratio, digits)):,} ×"
-
-
-def _sentences(*parts: str) -> str:
-    return " ".join(part for part in parts if part)
 
 
 def worded(decision: Decision) -> Iterator[str]:

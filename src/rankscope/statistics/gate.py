@@ -26,22 +26,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 import numpy as np
 from pydantic import Field, computed_field
 
+from rankscope.document.text import percent
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted
 from rankscope.findings import Finding
 from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures, strict_and_soft
 from rankscope.part import Part, Record
 from rankscope.scoring.inputs import as_judgments
-from rankscope.scoring.options import Scoring, ScoringOptions
 from rankscope.scoring.score_files import QrelsRef
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 from rankscope.statistics.arrays import SAME, check_alpha
 from rankscope.statistics.clusters import Sample
 from rankscope.statistics.comparison import family_tests
 from rankscope.statistics.noise import Noises, RunNoise, run_noise
+from rankscope.statistics.pairing import PairedRuns, paired_runs
 from rankscope.statistics.power import MOST_QUERIES, POWER, must_differ
-from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text, percent
+from rankscope.statistics.sentences import about, differ, ends, listed, number, p_text
 from rankscope.statistics.settings import Settings
-from rankscope.statistics.sides import PairedRuns, paired_runs
 from rankscope.statistics.system_pairs import Pair
 
 if TYPE_CHECKING:
@@ -155,17 +156,6 @@ class FloorCheck(Part):
     """Whether it is reached."""
 
 
-class GateTest(Part):
-    """How the p-values were made."""
-
-    method: str
-    """The paired test, and how its p-values were found."""
-    correction: str
-    """How they are corrected over the measures."""
-    seed: int
-    """Of the resampling."""
-
-
 class GateResult(Record, Shown):
     """The gate's answer, measure by measure, and how it was found."""
 
@@ -205,12 +195,10 @@ class GateResult(Record, Shown):
     """The margin: a drop up to this is tolerable."""
     max_query_drop: float | None
     """The most a single query may lose; null: anything."""
-    alpha: float
-    """A corrected p-value up to this is significant."""
     power: float
     """The probability with which a drop as large as the margin should be seen."""
-    test: GateTest
-    """How the p-values were made."""
+    settings: Settings
+    """How differences were tested."""
     checks: tuple[MeasureCheck, ...]
     """The answer of each measure."""
     findings: tuple[Finding, ...] = ()
@@ -331,10 +319,10 @@ def gate(
         runs=(baseline_run, candidate_run),
         **sides,
     )
-    if both.lost.count and missing == "refuse":
+    if both.lost and missing == "refuse":
         raise InputError(
-            f"not comparable: {both.lost}; answer them, or count them as 0 with missing='zero' "
-            "(--missing zero)"
+            f"not comparable: {both.lost_text}; answer them, or count them as 0 with "
+            "missing='zero' (--missing zero)"
         )
     sample = Sample.of(both.matrix.query_ids, clusters, weights)
     matrix = replace(both.matrix.only_measures(len(both.measures)), sample=sample)
@@ -345,7 +333,7 @@ def gate(
     answers = {check.answer for check in checks}
     answers |= {"regression" for floor in floors if not floor.reached}
     answer = next(answer for answer in ORDER if answer in answers)
-    notes = [f"{both.lost}; they count as 0"] if both.lost.count else []
+    notes = [f"{both.lost_text}; they count as 0"] if both.lost else []
     notes += [sample.note(len(matrix.query_ids))] if sample is not None else []
     return GateResult(
         answer=answer,
@@ -358,19 +346,14 @@ def gate(
         queries=len(matrix.query_ids),
         clusters=None if sample is None or sample.clusters is None else len({*sample.clusters}),
         weighted=weights is not None,
-        lost=both.lost.count,
-        lost_queries=both.lost.query_ids,
+        lost=both.lost,
+        lost_queries=both.lost_queries,
         qrels=QrelsRef(sha256=both.sides[0].fingerprint),
         profile=both.sides[0].profile.name,
         max_drop=max_drop,
         max_query_drop=max_query_drop,
-        alpha=alpha,
         power=power,
-        test=GateTest(
-            method=" / ".join(dict.fromkeys(check.method for check in checks)),
-            correction=settings.correction,
-            seed=seed,
-        ),
+        settings=settings,
         checks=checks,
         floors=floors,
         noise=tuple(noise for [(noise, _)] in noises.values()),

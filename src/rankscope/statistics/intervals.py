@@ -10,7 +10,6 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
 
 from rankscope.errors import InputError
 from rankscope.part import High, Low, Part
@@ -67,8 +66,6 @@ class Interval(Part):
     method: str
     """The method that answered: bca, percentile, t, wilson, score (of paired shares), newcombe (of
     an AUC), order (of a percentile), or unseen (values that do not vary)."""
-    note: str = Field(default="", exclude_if=lambda note: not note)
-    """Why that is not the method asked for; '' if it is, and then left out."""
 
 
 def mean_intervals(
@@ -126,10 +123,7 @@ def mean_intervals(
     if len(varying):
         fewest = BOOTSTRAPPED if method == "auto" else FEWEST
         if method == "t" or not fewest <= count <= MOST:
-            few = f"fewer than {FEWEST}" if count < FEWEST else f"more than {MOST:,}"
-            is_asked = method == "t" or (method == "auto" and count <= MOST)
-            note = "" if is_asked else f"{few} values: Student t"
-            answers = _student(rows[varying], level, [row_bounds[row] for row in varying], note)
+            answers = _student(rows[varying], level, [row_bounds[row] for row in varying])
         else:
             answers = _bca(rows[varying], level, resamples, seed)
         intervals.update(zip(varying.tolist(), answers, strict=True))
@@ -200,20 +194,14 @@ def bounds_of(bounds: Bounds | Sequence[Bounds] | None, count: int) -> list[Boun
 def _unseen(value: float, count: int, level: float, bounds: Bounds | None) -> Interval:
     """Return the interval of a mean of equal values, from what may not have been seen."""
     low, high = -math.inf, math.inf
-    note = "one value" if count == 1 else f"all {count:,} values are equal"
-    if bounds is None and count > 1:
-        note += ", and no bounds are known"
-    elif bounds is not None and count > 1:
+    if bounds is not None and count > 1:
         share = 1 - ((1 - level) / 2) ** (1 / count)
         low = value - share * (value - bounds[0]) if value > bounds[0] else value
         high = value + share * (bounds[1] - value) if value < bounds[1] else value
-        note += f": up to {share:.2g} of the queries may differ unseen"
-    return Interval(low=low, high=high, level=level, method="unseen", note=note)
+    return Interval(low=low, high=high, level=level, method="unseen")
 
 
-def _student(
-    rows: FloatArray, level: float, bounds: Sequence[Bounds | None], note: str = ""
-) -> list[Interval]:
+def _student(rows: FloatArray, level: float, bounds: Sequence[Bounds | None]) -> list[Interval]:
     count = rows.shape[1]
     means = row_means(rows)
     reach = special().stdtrit(count - 1, (1 + level) / 2) * row_deviations(rows, means)
@@ -221,7 +209,7 @@ def _student(
     ends = np.array([(-math.inf, math.inf) if ends is None else ends for ends in bounds])
     lows, highs = np.maximum(means - reach, ends[:, 0]), np.minimum(means + reach, ends[:, 1])
     return [
-        Interval(low=low, high=high, level=level, method="t", note=note)
+        Interval(low=low, high=high, level=level, method="t")
         for low, high in zip(lows, highs, strict=True)
     ]
 

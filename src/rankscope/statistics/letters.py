@@ -9,7 +9,6 @@ time, and are hardly more.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,7 +63,7 @@ def letters(different: npt.ArrayLike, order: Sequence[int] | None = None) -> lis
 
     One letter for each of `groups`; the best system has an ``a``. After ``z`` come ``A`` to ``Z``,
     then ``a2`` to ``Z2``, ``a3``, …: a number belongs to the letter before it, so a label reads in
-    one way only (`each_letter`).
+    one way only.
 
     >>> letters([[False, False, True], [False, False, False], [True, False, False]])
     ['a', 'ab', 'b']
@@ -76,15 +75,6 @@ def letters(different: npt.ArrayLike, order: Sequence[int] | None = None) -> lis
         for system in group:
             labels[system] += name
     return labels
-
-
-def each_letter(label: str) -> set[str]:
-    """Return the letters of a label, each with its number.
-
-    >>> sorted(each_letter("abZa2b10"))
-    ['Z', 'a', 'a2', 'b', 'b10']
-    """
-    return set(re.findall("[A-Za-z][0-9]*", label))
 
 
 def as_good_as_best(different: npt.ArrayLike, order: Sequence[int] | None = None) -> list[int]:

@@ -21,7 +21,7 @@ from rankscope.statistics.intervals import mean_intervals
 from rankscope.statistics.noise import add_noise, run_noise
 
 if TYPE_CHECKING:
-    from rankscope.scoring.scores import RunScores, Scores
+    from rankscope.scoring.scored_runs import RunScores, Scores
     from rankscope.statistics.arrays import FloatArray, IntArray
     from rankscope.statistics.clusters import Sample
     from rankscope.statistics.intervals import Interval

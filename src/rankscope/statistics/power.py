@@ -22,11 +22,11 @@ from rankscope.errors import InputError
 from rankscope.findings import Finding
 from rankscope.measures.language import parse_measures
 from rankscope.part import High, Part, Record
-from rankscope.scoring.options import Scoring, ScoringOptions
+from rankscope.scoring.scoring_options import Scoring, ScoringOptions
 from rankscope.statistics.arrays import check_alpha, special
 from rankscope.statistics.paired_differences import LEAST, Differences
+from rankscope.statistics.pairing import paired_runs
 from rankscope.statistics.settings import Settings
-from rankscope.statistics.sides import paired_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -85,8 +85,8 @@ def sum_moments(
     all others weigh 0. The mean is Σ gain · Σ weight / N, the variance
     (Σ gain² − (Σ gain)²/N) · (Σ weight² − (Σ weight)²/N) / (N − 1).
 
-    With gains of 1 and k weights of 1 it counts the relevant documents in the first k
-    (hypergeometric): mean k·R/N.
+    With gains of 1 and k weights of 1 it counts the relevant documents in the first k: the moments
+    of the hypergeometric distribution.
 
     Reference: Hájek, Šidák and Sen, Theory of Rank Tests, 1999, on linear rank statistics.
 
@@ -101,17 +101,6 @@ def sum_moments(
         return Moments(mean, np.zeros_like(mean))
     spread = np.maximum(squared - gains**2 / documents, 0.0)
     return Moments(mean, spread * max(second - first**2 / documents, 0.0) / (documents - 1))
-
-
-def found_moments(relevant: npt.ArrayLike, documents: int, cutoff: int | None = None) -> Moments:
-    """How many relevant documents are in the first k: hypergeometric, mean k·R/N."""
-    counts = _checked(relevant, documents)
-    first = documents if cutoff is None else min(cutoff, documents)
-    mean: FloatArray = counts * np.float64(first / documents)
-    if documents == 1:
-        return Moments(mean, np.zeros_like(mean))
-    left = (documents - counts) / documents * (documents - first) / (documents - 1)
-    return Moments(mean, mean * left)
 
 
 def reciprocal_rank_moments(
@@ -183,19 +172,3 @@ def precision_sum_mean(
     sums = float(harmonic(first))
     others = (counts - 1) / max(documents - 1, 1)
     return np.asarray(counts / documents * (sums + others * (first - sums)))
-
-
-def average_retrieved_mean(
-    relevant: npt.ArrayLike, documents: int, cutoff: int | None = None
-) -> FloatArray:
-    """Mean of the average precision over the relevant documents in the first k only.
-
-    If m of the first k are relevant, they are in any order among these: with R = m and N = k the
-    formula of `precision_sum_mean` is linear in m, so the mean of m and P(m > 0) are enough.
-    """
-    first = documents if cutoff is None else min(cutoff, documents)
-    any_found = success_moments(relevant, documents, cutoff).mean
-    count = found_moments(relevant, documents, cutoff).mean
-    sums = float(harmonic(first))
-    others = (count - any_found) * (first - sums) / (first * max(first - 1, 1))
-    return np.asarray(any_found * sums / first + others)

@@ -1,4 +1,4 @@
-"""Agreement of raters beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha; Kendall's τ.
+"""Agreement of raters beyond chance: Cohen's kappa, Krippendorff's alpha; Kendall's τ.
 
 Functions take ``grades[r, n]``, a row for each rater and a column for each item, NaN where a rater
 left an item out; or `Rated`, the same as a list of ratings, which many raters of few items need.
@@ -68,16 +68,14 @@ class RaterAgreement(Part):
 
 
 class Agreements(Part):
-    """The agreement of all raters, in four forms."""
+    """The agreement of all raters: Krippendorff's alpha, by what grades are."""
 
-    fleiss: RaterAgreement
-    """Fleiss' kappa: grades are names."""
     nominal: RaterAgreement
-    """Krippendorff's alpha: grades are names."""
+    """Grades are names."""
     ordinal: RaterAgreement
-    """Krippendorff's alpha: grades are places in an order."""
+    """Grades are places in an order."""
     interval: RaterAgreement
-    """Krippendorff's alpha: grades are numbers with distances."""
+    """Grades are numbers with distances."""
 
 
 class Coded(NamedTuple):
@@ -204,26 +202,6 @@ def cohen_kappa(
     return RaterAgreement(value=1 - count * seen / chance, items=count)
 
 
-def fleiss_kappa(grades: npt.ArrayLike | Rated) -> RaterAgreement:
-    """Return Fleiss' kappa of any number of raters; it need not be the same ones for each item.
-
-    κ = (P̄ − P_e) / (1 − P_e). P̄ is the mean over items of the share of pairs of raters that agree,
-    Σ_c n_c(n_c − 1) / (m(m − 1)) with n_c of an item's m ratings being c; P_e = Σ_c p_c², with p_c
-    the mean over items of n_c / m.
-
-    Edges: items may have unequal numbers of ratings, though Fleiss defined it for equal ones: each
-    item then counts the same, however many rated it (the form that Gwet gives); items with a single
-    rating are left out. No item with two ratings: None. One grade only: None.
-
-    Reference: Fleiss, Measuring nominal scale agreement among many raters, Psychological Bulletin
-    1971; Gwet, Handbook of Inter-Rater Reliability, 2014, chapter 2.
-
-    >>> round(fleiss_kappa([[0, 0, 1, 1], [0, 1, 1, 1], [0, 0, 1, 0]]).value, 4)
-    0.3333
-    """
-    return _over_all(Rated.of(grades).paired(), "fleiss")
-
-
 def krippendorff_alpha(
     grades: npt.ArrayLike | Rated, *, level: Level = "nominal"
 ) -> RaterAgreement:
@@ -248,67 +226,55 @@ def krippendorff_alpha(
     [0.78, 0.823, 0.871]
     """
     check_name("level", level, get_args(Level))
-    return _over_all(Rated.of(grades).paired(), level)
+    return _alpha(Rated.of(grades).paired(), level)
 
 
-def _over_all(rated: Rated, form: Level | Literal["fleiss"]) -> RaterAgreement:
-    """Return a coefficient of ratings that are two at least for each item."""
-    undefined = _undefined(rated)
-    if undefined is not None:
-        return undefined
-    sums = _sums(rated, form, np.zeros(rated.items, np.int64), 1)
+def _alpha(rated: Rated, level: Level) -> RaterAgreement:
+    """Return alpha of ratings that are two at least for each item."""
+    if not len(rated.grade):
+        return RaterAgreement(value=None, items=0, reason="no item was rated by two raters")
     items = int(np.count_nonzero(rated.sizes))
-    return RaterAgreement(value=float(_coefficients(sums, form)[0]), items=items)
+    if rated.grade.min() == rated.grade.max():
+        return _one_grade(rated.grade, items)
+    sums = _sums(rated, level, np.zeros(rated.items, np.int64), 1)
+    return RaterAgreement(value=float(_coefficients(sums, level)[0]), items=items)
 
 
-def _sums(
-    rated: Rated, form: Level | Literal["fleiss"], groups: IntArray, count: int
-) -> FloatArray:
-    """Return the sums over groups of items that a coefficient is made of, ``[rows, count]``.
+def _sums(rated: Rated, level: Level, groups: IntArray, count: int) -> FloatArray:
+    """Return the sums over groups of items that alpha is made of, ``[rows, count]``.
 
-    The weight w of ratings; their disagreement Σ_{i,j} δ²(x_i, x_j)·w / (m − 1), exactly 0 where
-    all are equal; then Σ w·x and Σ w·x², or, of names, the weight of each grade. A rating weighs 1;
-    for Fleiss, to whom all items are alike, 1/m.
+    How many ratings there are; their disagreement Σ_{i,j} δ²(x_i, x_j) / (m − 1), exactly 0 where
+    all are equal; then Σ x and Σ x², or, of names, how many ratings have each grade.
     """
     values, codes, totals = rated.coded
     sizes, used = rated.sizes, np.flatnonzero(rated.sizes)
-    weight = 1 / sizes[rated.item] if form == "fleiss" else np.ones(len(codes))
     place = groups[rated.item]
-    if form in ("nominal", "fleiss"):
+    if level == "nominal":
         apart = sizes * sizes - rated.squares
-        cells = np.bincount(codes * count + place, weight, minlength=len(values) * count)
-        rows = list(cells.reshape(-1, count))
+        cells = np.bincount(codes * count + place, minlength=len(values) * count)
+        rows: list[FloatArray] = list(cells.reshape(-1, count).astype(np.float64))
     else:
         scores = (values - values[len(values) // 2])[codes]  # whole numbers stay whole
-        if form == "ordinal":  # mean ranks among all ratings
+        if level == "ordinal":  # mean ranks among all ratings
             scores = (np.cumsum(totals) - totals / 2)[codes]
         sums, lengths = rated.sums(scores), rated.sums(scores**2)
         apart = np.where(rated.squares == sizes * sizes, 0.0, 2 * (sizes * lengths - sums**2))
-        rows = [np.bincount(place, power, minlength=count) for power in (scores, scores**2)]
-    apart = apart[used] / (sizes[used] - 1) / (sizes[used] if form == "fleiss" else 1)
+        powers = (scores, scores**2)
+        rows = [np.asarray(np.bincount(place, x, count), np.float64) for x in powers]
+    apart = apart[used] / (sizes[used] - 1)
     disagreement = np.bincount(groups[used], apart, minlength=count)
-    return np.stack([np.bincount(place, weight, minlength=count), disagreement, *rows])
+    return np.stack([np.bincount(place, minlength=count), disagreement, *rows])
 
 
-def _coefficients(sums: FloatArray, form: Level | Literal["fleiss"]) -> FloatArray:
-    """Return the coefficient of each column of `_sums`; NaN where chance leaves no disagreement."""
+def _coefficients(sums: FloatArray, level: Level) -> FloatArray:
+    """Return alpha of each column of `_sums`; NaN where chance leaves no disagreement."""
     total, seen, *rows = sums
-    if form in ("nominal", "fleiss"):
+    if level == "nominal":
         chance = total**2 - (np.stack(rows) ** 2).sum(axis=0)
     else:
         chance = 2 * (total * rows[1] - rows[0] ** 2)
-    pairs = total if form == "fleiss" else total - 1
     known = chance > 1e-9  # but for rounding
-    return np.where(known, 1 - pairs * seen / np.where(known, chance, 1.0), np.nan)
-
-
-def _undefined(rated: Rated) -> RaterAgreement | None:
-    """Return the answer for ratings that no coefficient is defined for."""
-    if not len(rated.grade):
-        return RaterAgreement(value=None, items=0, reason="no item was rated by two raters")
-    if rated.grade.min() == rated.grade.max():
-        return _one_grade(rated.grade, int(np.count_nonzero(rated.sizes)))
-    return None
+    return np.where(known, 1 - (total - 1) * seen / np.where(known, chance, 1.0), np.nan)
 
 
 def _one_grade(values: FloatArray, items: int) -> RaterAgreement:
@@ -327,7 +293,7 @@ def agreements(
     resamples: int = 1_000,
     seed: int = 0,
 ) -> Agreements:
-    """Return Fleiss' kappa and Krippendorff's alpha of three levels, with bootstrap intervals.
+    """Return Krippendorff's alpha of three levels, with bootstrap intervals.
 
     Resamples draw items with replacement, or whole ``groups`` of them (a number by item, such as
     that of its query: items of one group are not independent); the interval is that between the
@@ -335,8 +301,8 @@ def agreements(
 
     Edges: no interval with fewer than ten items, or where nothing varies (unanimous raters: a
     bootstrap would claim a certainty it cannot have). Resamples in which the coefficient is
-    undefined are left out, and counted in the interval's note. Ordinal intervals take the ranks of
-    the grades as they are among all ratings.
+    undefined are left out. Ordinal intervals take the ranks of the grades as they are among all
+    ratings.
 
     Reference: Zapf et al., Measuring inter-rater reliability for nominal data: which coefficients
     and confidence intervals are appropriate?, BMC Medical Research Methodology 2016.
@@ -352,14 +318,14 @@ def agreements(
     drawn = _drawn_groups(rated, groups)
     count = int(drawn.max(initial=-1)) + 1
     answers = {}
-    for form in ("fleiss", *get_args(Level)):
-        answers[form] = answer = _over_all(rated, form)
-        many = form in ("fleiss", "nominal") and count * len(rated.coded.values) > MOST_COUNTS
+    for distance in get_args(Level):
+        answers[distance] = answer = _alpha(rated, distance)
+        many = distance == "nominal" and count * len(rated.coded.values) > MOST_COUNTS
         if answer.value not in (None, 1.0) and FEWEST <= count <= MOST_DRAWN and not many:
-            sums = _sums(rated, form, drawn, count)
+            sums = _sums(rated, distance, drawn, count)
             means = resampled_means(sums, resamples=resamples, seed=seed)
-            interval = _interval(_coefficients(means * count, form), level)
-            answers[form] = answer.model_copy(update={"interval": interval})
+            interval = _interval(_coefficients(means * count, distance), level)
+            answers[distance] = answer.model_copy(update={"interval": interval})
     return Agreements(**answers)
 
 
@@ -385,9 +351,7 @@ def _interval(values: FloatArray, level: float) -> Interval | None:
     if 2 * len(known) < len(values):
         return None
     low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    lost = len(values) - len(known)
-    note = f"undefined in {lost:,} of {len(values):,} resamples" if lost else ""
-    return Interval(low=low, high=high, level=level, method="percentile", note=note)
+    return Interval(low=low, high=high, level=level, method="percentile")
 
 
 def majority(grades: npt.ArrayLike | Rated) -> FloatArray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rankscope.document.text import p_value
+from rankscope.document.text import p_value, percent
 from rankscope.errors import counted
 from rankscope.statistics.power import POWER
 
@@ -50,11 +50,6 @@ def p_of(pair: Pair) -> str:
     """Return a pair's p-value, and over how many tests it was corrected."""
     text = p_text(pair.p_corrected)
     return f"{text} corrected for {pair.family:,} tests" if pair.family > 1 else text
-
-
-def percent(share: float) -> str:
-    """Return ``95 %`` for 0.95."""
-    return f"{100 * share:.4g} %"
 
 
 def about(count: int) -> str:

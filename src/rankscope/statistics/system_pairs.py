@@ -60,12 +60,8 @@ class Pair(Part):
     interval: Interval
     """Of the difference, at the level that the correction leaves this pair: it holds 0 if and only
     if no difference is shown."""
-    relative: float | None
-    """The difference as a part of the base's mean; null where that is 0."""
     wins: int
     """Queries on which the system is better."""
-    ties: int
-    """Queries on which both are the same."""
     losses: int
     """Queries on which the base is better."""
     d: High
@@ -100,6 +96,16 @@ class Pair(Part):
         if isinstance(data, dict) and data.get("d", 0.0) is None:
             return {**data, "d": float("-inf") if data["difference"] < 0 else float("inf")}
         return data
+
+    @property
+    def relative(self) -> float | None:
+        """The difference as a part of the base's mean; None where that is 0."""
+        return self.difference / self.base_mean if self.base_mean else None
+
+    @property
+    def ties(self) -> int:
+        """Queries on which both are the same."""
+        return self.queries - self.wins - self.losses
 
     @property
     def is_same(self) -> bool:

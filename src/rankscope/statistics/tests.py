@@ -169,8 +169,7 @@ def skew_p(rows: FloatArray, ratio: FloatArray, freedom: FloatArray) -> FloatArr
     count = rows.shape[1]
     mean = row_means(rows)
     away = rows - mean[:, np.newaxis]
-    squares = np.einsum("kn,kn->k", away, away) / count
-    cubes = np.einsum("kn,kn,kn->k", away, away, away) / count
+    squares, cubes = row_means(away * away), row_means(away * away * away)
     skewness = cubes / np.where(squares > 0, squares, 1.0) ** 1.5
     skewness *= np.sqrt(count * (count - 1)) / (count - 2)
     b = np.maximum(-skewness * np.sign(mean), 0.0) / (3 * np.sqrt(count))

@@ -95,14 +95,16 @@ def unwrapped(data: Any, kind: str, source: str, language: str | None = None) ->
 
 def _names_query(record: Mapping[Any, Any]) -> bool:
     names = {folded(str(name)) for name in record}
-    return (
-        any(map(is_answer, (record, *record.values())))
-        or not names.isdisjoint({*_OF_QUERIES, "inputs"})
-        or (
-            not names.isdisjoint({"id", "text"})
-            and any(role_of(str(name)) not in (None, "text") for name in record)
-        )
+    if not names.isdisjoint({*_OF_QUERIES, "inputs"}):
+        return True
+    if any(map(is_answer, (record, *record.values()))):
+        return True
+    roles_of_pairs = {"relevant", "retrieved"}
+    roles = {role_of(str(name)): held for name, held in record.items()}
+    has_documents = not roles_of_pairs.isdisjoint(roles) or isinstance(
+        roles.get("neutral"), list | tuple
     )
+    return has_documents and not names.isdisjoint({"id", "text"})
 
 
 # --- questions that are meant to have no answer

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -24,11 +25,15 @@ from rankscope.tables.columns import (
     folded,
     is_weak,
 )
-from rankscope.tables.documents import is_answer
+from rankscope.tables.documents import is_answer, looks_like_id
 
 if TYPE_CHECKING:
     from rankscope.tables.columns import Columns, PairLayout
     from rankscope.tables.table_columns import Column, Table
+
+
+_OF_ANSWERS = ("score", "value", "final")
+"""Beside one expected document to a query, these are figures of an answer and no grades."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,10 @@ def choose(
     value = _value_column(table, layout, columns, documents, listed=listed)
     by_row, has_value = listed or is_own, value is not None
     query = _query_column(table, columns, documents, by_row=by_row, has_value=has_value)
+    if columns.grade is None and layout.kind == "qrels" and folded(value or "") in _OF_ANSWERS:
+        has_answers = is_own or any(each.role == "retrieved" for each in table.columns.values())
+        if has_answers and len(set(map(str, table[query].values))) == table.height:
+            value = None
     one_target = is_own and layout.kind == "qrels" and value is None
     return Chosen(query, documents, listed or one_target, value)
 
@@ -110,7 +119,11 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
     if neutral and not any(column.holds_lists for column in mine):
         # beside the document of a flat table, numbers under a name of the role are grades
         mine = [column for column in mine if column.says_ids or not column.holds_numbers]
-    strong = [column for column in neutral if not is_weak(column.name)]
+    grades = set(map(folded, ALIASES["grade"]))
+    strong = [each for each in neutral if not is_weak(each.name)]
+    strong = [n for n in strong if folded(n.name) not in grades or not n.holds_numbers] or strong
+    if not mine and not strong:
+        neutral = [n for n in neutral if n.holds_lists or not _has_rival(n, others, word)]
     names = _ids_among(mine or strong or neutral)
     plain = {name.casefold(): name for name in names}
     if plain.keys() == {"docid", "docno"}:  # PyTerrier: the number and the name
@@ -119,6 +132,14 @@ def _documents_column(table: Table, layout: PairLayout, columns: Columns) -> str
     if chosen is None:
         raise _no_documents(table, word)
     return chosen
+
+
+def _has_rival(weak: Column, others: Iterable[Column], word: str) -> bool:
+    """Tell whether another column may be the documents, and this one their source."""
+    known = {folded(name) for name in (*ROW_IDS, *chain.from_iterable(ALIASES.values()))}
+    rivals = (each for each in others if each is not weak and folded(each.name) not in known)
+    mine = (each for each in rivals if each.role in (None, "neutral", word))
+    return any(each.holds_lists or not each.holds_numbers for each in mine)
 
 
 def _ids_among(columns: list[Column]) -> list[str]:
@@ -140,9 +161,11 @@ def _ids_among(columns: list[Column]) -> list[str]:
 def _no_documents(table: Table, word: str) -> InputError:
     """Return the error for a table without the documents, with what would make it right."""
     columns = [each for each in table.columns.values() if each.name not in query_names(table.names)]
-    texts = [each.name for each in columns if each.role and each.holds_texts]
-    texts = texts or [each.name for each in columns if each.role == "text"]
     other = "retrieved" if word == "relevant" else "relevant"
+    mine = [each for each in columns if each.role != other]
+    texts = [each.name for each in mine if each.role and each.holds_texts]
+    of_texts = (each for each in mine if each.role == "text")
+    texts = texts or [each.name for each in of_texts if not all(map(looks_like_id, each.items))]
     taken = [each.name for each in columns if each.role == other]
     verb, why = "holds" if len(texts) == 1 else "hold", ""
     if texts:
@@ -153,7 +176,7 @@ def _no_documents(table: Table, word: str) -> InputError:
             "swapped, give the gold first"
         )
     free = [each for each in columns if folded(each.name) not in _ROWS and each.role != other]
-    free = [each for each in free if each.says_ids or not each.holds_numbers]
+    free = [each for each in free if each.says_ids or not each.holds_numbers] or free
     free.sort(key=lambda each: not each.holds_lists)
     example = next((shown(name, 60) for name in (*texts, *(each.name for each in free))), "")
     return InputError(

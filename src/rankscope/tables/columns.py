@@ -61,8 +61,12 @@ class Reading:
     """All columns of the table."""
     by_position: bool = False
     """Whether queries have no ids, and are known by their place, from 1 on."""
-    field: str = ""
+    id_field: str = ""
     """Where records in lists have their id, if the caller named it and there are records."""
+    others: Mapping[str, frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
+    """What the first rows hold in columns that could have been meant instead, as text."""
+    doubtful: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """Texts in the column of documents that were taken for one id, and may list several."""
 
     def sentence(self, word: str) -> str:
         """Say it in a few words; ``word`` is relevant or retrieved."""
@@ -127,11 +131,11 @@ QUERY_IDS = words(
 ROW_IDS = ("id", "_id", "uid", "uuid")
 """What identifies a row, and with it the query, where a row is a query."""
 QUESTIONS = words(
-    "query question q user_input user_query query_text question_text search_query search_term "
-    "input prompt utterance inputs_question inputs_query inputs_input inputs_text vars_question "
-    "vars_query"
+    "query question q user_input user_query user_question query_text question_text search_query "
+    "search_term input prompt utterance inputs_question inputs_query inputs_input inputs_text "
+    "vars_question vars_query"
 )
-WEAK_QUESTIONS = ("text", "phrase", "sentence", "term")
+WEAK_QUESTIONS = ("text", "phrase", "sentence", "term", "topic")
 """What is a question only where nothing else can be one, and a row is a query."""
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -175,7 +179,7 @@ _ALONE = {
     ),
     "retrieved": _any(
         "retrieved retrieval predicted prediction predictions pred preds returned result results "
-        "searchresult searchresults ranked ranking rankings rankedlist topk hits matches "
+        "searchresult searchresults ranked reranked ranking rankings rankedlist topk hits matches "
         "candidates found neighbors neighbours nearest recommendations suggestions"
     ),
 }

@@ -7,6 +7,7 @@ OpenSearch, Qdrant, Pinecone and OpenAI. Each becomes a list of (id, number or N
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import isfinite
@@ -30,6 +31,9 @@ _OF_DOCUMENTS = frozenset(
 )
 _TERMS = ("hpo_id", "mondo_id", "onto_id", "ontology_id", "term_id", "concept_id")
 
+_ID = re.compile(r"\S{1,3}|\S*[\d_:/#]\S*")
+"""What is hardly a word: without a blank, short, or with a digit or a sign in it."""
+
 
 def is_list(value: object) -> bool:
     """Tell a list, a set, a dict, an array or another series from one value."""
@@ -39,6 +43,11 @@ def is_list(value: object) -> bool:
 def is_missing(value: object) -> bool:
     """Tell no value, or an empty cell."""
     return value is None or (isinstance(value, str) and not value)
+
+
+def looks_like_id(item: object) -> bool:
+    """Tell what is hardly a word from what may be one."""
+    return not isinstance(item, str) or _ID.fullmatch(item) is not None
 
 
 def documents_of(
@@ -180,6 +189,7 @@ def answers_in(data: Any, where: str) -> list[Any] | None:
 
 _HITS = {
     "points": {"status", "time", "next_page_offset"},
+    "result": {"status", "time", "usage"},
     "matches": {"namespace", "usage"},
     "data": {"object", "search_query", "has_more"},
 }

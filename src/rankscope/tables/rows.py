@@ -326,7 +326,7 @@ class ListedRows:
             series.append(id_series("subtopic", self._subtopics, self.source))
         queries = tuple(id_series("query_id", self._sizes, self.source))
         no_answer = tuple(self._no_answer)
-        reading = Reading(field=self.field or "") if self._has_records else UNREAD
+        reading = Reading(id_field=self.field or "") if self._has_records else UNREAD
         frame = pl.DataFrame(series)
         return Rows(
             frame, self.source, self.layout, queries=queries, no_answer=no_answer, reading=reading

@@ -11,20 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from operator import or_
 from typing import Any
 
 import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
 from rankscope.tables.columns import folded, may_list, role_of, says_ids
-from rankscope.tables.documents import is_list, is_missing
+from rankscope.tables.documents import is_list, is_missing, looks_like_id
 from rankscope.tables.jsontext import parse_json
 
 _SAMPLE = 200
 _ITEM = re.compile(r"""\s*(?:'([^'\\]*)'|"([^"\\]*)"|(-?\d+))(?:\s*(?:,|$)|\s+)""")
 _BRACKETS = {"[": "]", "{": "}"}
-_ID = re.compile(r"\S{1,3}|\S*[\d_:/#]\S*")
-"""What is hardly a word: without a blank, short, or with a digit or a sign in it."""
 _SENTENCE = re.compile(r"\s*\S+\s.*[.!?][\"'”’)\]]*\s*|\s*(?:\S+\s+){7}\S.*", re.S)
 """Two words or more that end as a sentence does, or eight words."""
 _ASSERTION = re.compile(
@@ -32,6 +31,7 @@ _ASSERTION = re.compile(
     r"factuality|answer-relevance|context-recall)[\w-]*:",
 )
 """How an assertion of promptfoo begins, which is no id."""
+_BETWEEN = re.compile(r"[\s,;|]")
 _NUMBERED = re.compile(r"(.*?\D)[\s._-]*(\d{1,4})")
 
 
@@ -60,7 +60,7 @@ class Table:
         self.height = len(next(iter(columns.values()), ()))
         self.columns = {name: Column(name, values, source) for name, values in columns.items()}
         for name, group in _numbered_columns(self.names).items():
-            cells = zip(*(self.columns[each].values for each in group), strict=True)
+            cells = zip(*_whole([self.columns[each].values for each in group]), strict=True)
             lists = [[cell for cell in row if not is_missing(cell)] for row in cells]
             self.columns[name] = Column(name, lists, source)
 
@@ -140,6 +140,18 @@ class Column:
         return first[:_SAMPLE]
 
     @property
+    def first_ids(self) -> frozenset[str]:
+        """What its first values name, as text; of a record all that it says."""
+        texts = (item.values() if isinstance(item, Mapping) else [item] for item in self.items)
+        return frozenset(str(value) for each in texts for value in each if _may_be_id(value))
+
+    @property
+    def doubtful(self) -> tuple[str, ...]:
+        """Its first texts that may list several ids, and were not taken apart."""
+        texts = (value for value in self.sample if isinstance(value, str))
+        return tuple(text for text in texts if _BETWEEN.search(text.strip()))
+
+    @property
     def holds_lists(self) -> bool:
         """Whether it has lists, or texts that write them."""
         return any(map(is_list, self.sample))
@@ -182,6 +194,10 @@ def _present(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value  # noqa: PLR0124
 
 
+def _may_be_id(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
 def _numbered_columns(names: Sequence[str]) -> dict[str, list[str]]:
     """Return the columns that number one list, by the name of the list."""
     groups: dict[str, dict[int, str]] = {}
@@ -201,17 +217,25 @@ def _numbered_columns(names: Sequence[str]) -> dict[str, list[str]]:
     return wide
 
 
+def _whole(columns: list[list[Any]]) -> list[list[Any]]:
+    """Return columns of one list of ids as whole numbers, where gaps made pandas write ``7.0``."""
+    numbers = [[each for each in values if not is_missing(each)] for values in columns]
+    are_whole = [all(re.fullmatch(r"\d+", str(each)) for each in values) for values in numbers]
+    are_real = [all(re.fullmatch(r"\d+\.0", str(each)) for each in values) for values in numbers]
+    if not any(are_whole) or not all(map(or_, are_whole, are_real)):
+        return columns
+    return [
+        [None if is_missing(each) else str(each).removesuffix(".0") for each in values]
+        for values in columns
+    ]
+
+
 # --- what is in a cell
 
 
 def is_sentence(text: str) -> bool:
     """Tell a text in words from an id, which may hold a blank."""
     return _SENTENCE.fullmatch(text[:2000]) is not None
-
-
-def looks_like_id(item: object) -> bool:
-    """Tell what is hardly a word from what may be one."""
-    return not isinstance(item, str) or _ID.fullmatch(item) is not None
 
 
 def is_number(value: object) -> bool:

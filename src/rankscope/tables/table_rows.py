@@ -44,6 +44,9 @@ from rankscope.tables.rows import (
 )
 from rankscope.tables.table_columns import Column, Table
 
+_COUNTERS = ("", "Unnamed: 0", "index", "level_0", "__index_level_0__")
+"""What pandas calls the column that counts the rows, where a file has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Input:
@@ -74,13 +77,16 @@ def table_rows(table: Table, given: Input) -> Rows:
     asked = replace(given, pieces=pieces is not None)
     rows = _query_rows(table, chosen, asked) if chosen.listed else _flat_rows(table, chosen, given)
     shape = QUERY_ROWS if chosen.listed else "a flat table"
+    named = columns.relevant if layout.kind == "qrels" else columns.retrieved
     reading = Reading(
         "a row per piece" if chosen.documents == ROW else shape,
         chosen.query,
         chosen.documents,
         chosen.value or "",
         tuple(table.names),
-        field=rows.reading.field,
+        id_field=rows.reading.id_field,
+        others={} if named else _others(table, chosen),
+        doubtful=_doubtful(table, chosen),
     )
     questions = NO_QUESTIONS if columns.query else _questions(table, chosen)
     languages = _languages(table, chosen.query, given.language)
@@ -88,6 +94,22 @@ def table_rows(table: Table, given: Input) -> Rows:
     if isinstance(rows, PieceRows) and not given.pieces:
         raise PiecesError(rows)
     return rows
+
+
+def _others(table: Table, chosen: Chosen) -> dict[str, frozenset[str]]:
+    """Return what is in the columns that could be meant instead of the one that was chosen."""
+    taken = {*query_names(table.names), chosen.query, chosen.documents, chosen.value}
+    free = (each for name, each in table.columns.items() if name not in taken)
+    return {each.name: each.first_ids for each in free}
+
+
+def _doubtful(table: Table, chosen: Chosen) -> tuple[str, ...]:
+    """Return the texts that may list several ids, where a row is a query."""
+    if chosen.documents == ROW:
+        return ()
+    texts = table[chosen.documents].doubtful
+    is_by_query = not texts or len(set(map(str, table[chosen.query].values))) == table.height
+    return texts if is_by_query else ()
 
 
 def _query_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
@@ -135,7 +157,7 @@ def _flat_rows(table: Table, chosen: Chosen, given: Input) -> Rows:
             roles[role] = column
     others = [table[name] for name in table.names if name not in roles.values()]
     if chosen.value is None and "rank" not in roles:
-        beside = {folded(name) for name in (*query_names(table.names), "id", "uid")}
+        beside = {folded(name) for name in (*query_names(table.names), "id", "uid", *_COUNTERS)}
         others = [each for each in others if folded(each.name) not in beside]
         numbers = [each.name for each in others if each.holds_numbers]
         if numbers:

@@ -1,4 +1,4 @@
-"""How far raters agree: Cohen's and Fleiss' kappa, Krippendorff's alpha, each rater and each pair.
+"""How far raters agree: Cohen's kappa, Krippendorff's alpha, each rater and each pair.
 
 Oracle: published examples, other tools and naive twins (statistics/test_rater_agreement.py). What
 is bootstrapped or permuted is not frozen.
@@ -103,7 +103,6 @@ def agreement(answer: Any) -> Any:
     return {
         "items": answer.items,
         "ratings": answer.ratings,
-        "Fleiss' kappa": answer.agreement.fleiss.value,
         "Krippendorff's alpha": {
             "nominal": answer.agreement.nominal.value,
             "ordinal": answer.agreement.ordinal.value,

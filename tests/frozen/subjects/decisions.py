@@ -33,7 +33,6 @@ def ranked() -> list[dict[str, Any]]:
             "routes": routes,
             "best": best,
             "allowed": [*best, "b"],
-            "confidence": round(0.35 + 0.02 * n, 2),
         }
         rows.append(row)
     rows[3]["best"] = None
@@ -48,7 +47,6 @@ def gated() -> list[dict[str, Any]]:
             "query_id": f"q{n}",
             "retrieved": n % 4 != 0,
             "needed": None if n == 7 else n % 3 != 0,
-            "gate_confidence": round(0.5 + 0.015 * n, 3),
         }
         for n in range(QUESTIONS)
     ]
@@ -56,10 +54,9 @@ def gated() -> list[dict[str, Any]]:
 
 @subject
 def routing() -> Any:
-    """A known confusion of routes; ranked candidates and confidences; a gate that retrieves or not.
+    """A known confusion of routes; ranked candidates; a gate that retrieves or not.
 
-    Oracle: by hand (`test_oracles_diagnosis`). The p-value of the calibration is drawn, and not
-    frozen.
+    Oracle: by hand (`test_oracles_diagnosis`).
     """
     return {
         "confused": routed(ask("routing", QRELS, {"s": RUN}, "RR", decisions=confused())),
@@ -77,7 +74,6 @@ def routed(answer: Any) -> Any:
     return {
         "accuracy": share(answer.accuracy),
         "allowed": share(answer.allowed),
-        "right among the first n": {n: share(right) for n, right in answer.top.items()},
         "routes": {
             row.route: {
                 "sent": share(row.sent),
@@ -87,33 +83,12 @@ def routed(answer: Any) -> Any:
             for row in answer.routes
         },
         "confusion": {f"{row.right} to {row.sent}": row.count for row in answer.confusion},
-        "load": _load(answer.load),
-        "calibration": _calibration(answer.calibration),
+        "load": {
+            "routes": len(answer.routes),
+            "used": sum(row.sent.count > 0 for row in answer.routes),
+            "busiest": answer.busiest,
+        },
         "unknown, of other queries": [answer.unknown, answer.other_queries],
-    }
-
-
-def _load(load: Any) -> Any:
-    if load is None:
-        return None
-    return {
-        "routes": load.places,
-        "used": load.used,
-        "entropy": load.entropy,
-        "busiest": load.busiest,
-        "Gini": load.gini,
-    }
-
-
-def _calibration(part: Any) -> Any:
-    if part is None:
-        return None
-    return {
-        "decisions": part.n,
-        "mean confidence": part.confidence,
-        "right": share(part.right),
-        "expected calibration error": part.ece,
-        "bins": [[each.confidence, each.right.count, each.right.total] for each in part.bins],
     }
 
 
@@ -133,7 +108,6 @@ def _gate(answer: Any) -> Any:
         "rightly skipped": share(answer.efficiency),
         "wrongly skipped": share(answer.wrongly_skipped),
         "not needed": share(answer.skippable),
-        "calibration": _calibration(answer.calibration),
     }
 
 

@@ -16,6 +16,7 @@ from frozen.diagnosed import (
     some_runs,
 )
 from frozen.subjects import subject
+from rankscope.diagnosis.stages import StageSpec
 
 
 @subject
@@ -113,12 +114,12 @@ def _failures(*given: Any, **options: Any) -> Any:
 
 
 STAGES = (
-    {"system": "lexical", "kind": "retrieval"},
-    {"system": "hybrid", "kind": "retrieval"},
-    {"system": "fused", "kind": "fuse", "of": ["lexical", "hybrid"]},
-    {"system": "reranked", "kind": "rerank", "of": ["fused"], "depth": RERANKED},
-    {"system": "cut", "kind": "filter", "of": ["reranked"]},
-    {"system": "sorted", "kind": "rerank", "of": ["lexical"], "depth": 50},
+    StageSpec("lexical", "retrieval"),
+    StageSpec("hybrid", "retrieval"),
+    StageSpec("fused", "fuse", ("lexical", "hybrid")),
+    StageSpec("reranked", "rerank", ("fused",), RERANKED),
+    StageSpec("cut", "filter", ("reranked",)),
+    StageSpec("sorted", "rerank", ("lexical",), 50),
 )
 OF_STAGES = ["nDCG@10", "RR@10", "R@50", "AP"]
 
@@ -129,7 +130,7 @@ def stages() -> Any:
 
     Oracle: sets in plain Python and SciPy's t test (`test_oracles_diagnosis`).
     """
-    runs = some_runs(*(str(stage["system"]) for stage in STAGES))
+    runs = some_runs(*(stage.system for stage in STAGES))
     by_main = {}
     for main in OF_STAGES:
         measures = sorted(OF_STAGES, key=lambda name: name != main)

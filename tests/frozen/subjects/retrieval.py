@@ -88,24 +88,9 @@ LEARNED: dict[str, Any] = {
     "reranked": {
         "rerank": {"of": "words", "depth": 20, "ltr": {"fields": FIELDS, "trees": 40}},
     },
-    "mixed": {"fuse": {"of": ["title", "words"], "method": "minmax", "weights": "train"}},
 }
 QUERIES = 12
 XGBOOST = "3.2.0"
-
-
-@subject
-def retrieval_learned() -> Any:
-    """A fusion with trained weights.
-
-    No oracle; that no judgment reaches its own question: retrieval/test_trained_fuse.py.
-    """
-    need("bm25s", "Stemmer")
-    systems = {name: spec for name, spec in LEARNED.items() if name != "reranked"}
-    mixed = answers(systems)["mixed"]
-    return {
-        "mixed": {"means": means(mixed), "first ten": first_ten(mixed, sorted(mixed)[:QUERIES])}
-    }
 
 
 @subject
@@ -138,13 +123,6 @@ LEXICAL: dict[str, Any] = {
     "not stemmed": {"bm25": {"fields": FIELDS, "language": "none", "stopwords": []}},
     "3-grams to 5-grams": {"bm25": {"fields": FIELDS, "ngrams": [3, 5]}},
     "4-grams": {"bm25": {"fields": FIELDS, "ngrams": 4}},
-    "rm3": {"rewrite": {"of": {"bm25": {"fields": FIELDS}}, "rm3": {}}},
-    "rm3, 5 documents, 20 terms": {
-        "rewrite": {
-            "of": {"bm25": {"fields": FIELDS}},
-            "rm3": {"documents": 5, "terms": 20, "original": 0.7},
-        }
-    },
     "keywords": {"rewrite": {"of": {"bm25": {"fields": FIELDS}}, "keywords": {}}},
 }
 FIRST = 12
@@ -154,8 +132,8 @@ FIRST = 12
 def retrieval_lexical() -> Any:
     """BM25 over words and n-grams, and with queries that are rewritten.
 
-    Words as they are by the formula, n-grams by a naive twin, RM3 by its formula: in
-    retrieval/test_bm25.py, test_ngrams.py and test_stages.py.
+    Words as they are by the formula, n-grams by a naive twin: in retrieval/test_bm25.py and
+    test_ngrams.py.
     """
     need("bm25s", "Stemmer")
     named = {f"system{place}": spec for place, spec in enumerate(LEXICAL.values())}

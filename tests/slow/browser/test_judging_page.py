@@ -250,10 +250,7 @@ def test_a_lost_answer_counts_once(browser: Browser, served: Served, folder: Pat
     assert len(lines) == 1
 
 
-def test_several_raters_agreement_and_what_to_judge_again(
-    browser: Browser,  # noqa: F811
-    folder: Path,
-) -> None:
+def test_the_page_asks_who_judges(browser: Browser, folder: Path) -> None:  # noqa: F811
     with serving(folder, *ARGUMENTS) as served:
         page = opened(browser, served.client.link, is_ready=False)
         page.wait_for_selector("#welcome")
@@ -263,28 +260,9 @@ def test_several_raters_agreement_and_what_to_judge_again(
         page.fill("#rater", "bob")
         page.keyboard.press("Enter")
         page.wait_for_selector("#document h2")
-        for _ in range(12):
-            press(page, "1")
-        page.keyboard.press("a")
-        page.wait_for_selector("#panel-body:has-text('share no graded pair')")
-        page.keyboard.press("Escape")
-        page.click("#tool-rater")
-        page.fill("#rater", "cleo")
-        page.click("#begin")
-        page.wait_for_selector("#document h2")
         first = shown(page)
         press(page, "3")
-        press(page, "1")
-        page.keyboard.press("a")
-        page.wait_for_selector(".again")
-        assert page.locator(".again").count() == 1
-        assert "bob: 1, cleo: 3" in page.inner_text(".again")
-        page.click(".again button")
-        page.wait_for_selector(".before:text('You judged this: 3 perfect')")
-        assert shown(page) == first
-        page.keyboard.press("1")
-        page.wait_for_selector("#status:text('Saved: 1')")
-    assert kept(folder, "cleo")[first].grade == 1
+    assert kept(folder, "bob")[first].grade == 3
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -374,7 +352,7 @@ def test_axe_finds_nothing(browser: Browser, folder: Path, size: str, scheme: st
         page.keyboard.press("r")
         assert violations(page) == []
         page.keyboard.press("Escape")
-        for key in ("g", "a", "e", "?"):
+        for key in ("g", "e", "?"):
             page.keyboard.press(key)
             page.wait_for_selector("#panel")
             page.wait_for_timeout(150)

@@ -16,7 +16,7 @@ from browser.chromium import (
 )
 from rankscope.document.blocks import Document, Section, sentences
 from rankscope.reports.explorer.contents import Answers, Contents, gathered
-from rankscope.reports.explorer.whole_page import report_page
+from rankscope.reports.explorer.packing import report_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

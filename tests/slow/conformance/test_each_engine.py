@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from conformance.servers import (
 )
 from rankscope import Corpus
 from rankscope.errors import InputError, MissingExtraError
-from rankscope.retrieval.engines import engine_folder, sqlite
+from rankscope.retrieval.engines import engine_folder
 from rankscope.retrieval.engines.compared_exactly import Compared, exactness
 from rankscope.retrieval.engines.loaded import LoadedEngine
 from rankscope.retrieval.fetch import fetch
@@ -407,11 +408,8 @@ def test_one_folder_holds_many_indexes(tmp_path: Path) -> None:
         of_recipes(filters={"nothing": "x"}).prepare()
 
 
-def test_a_python_that_loads_no_extensions(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("sqlite_vec")
-    sqlite3 = pytest.importorskip("sqlite3")
-    monkeypatch.setattr(sqlite3, "Connection", object)
-    assert not of_recipes().packages  # words need nothing
-    monkeypatch.setitem(__import__("sys").modules, "apsw", None)
-    with pytest.raises(MissingExtraError, match=r"cannot load extensions.*rankscope\[sqlite\]"):
-        sqlite._library(vectors=True)
+def test_vectors_need_a_library_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "apsw", None)
+    assert ids(of_recipes(), "knead") == ["d3"]  # words need nothing
+    with pytest.raises(MissingExtraError, match=r"rankscope\[sqlite\]"):
+        build_system({"sqlite": {"search": "vector"}})

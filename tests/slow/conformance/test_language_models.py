@@ -18,7 +18,7 @@ from rankscope.retrieval.stages.rerank import RERANKERS
 from rankscope.retrieval.stages.rewrite import REWRITERS
 from rankscope.retrieval.vector.embedders import EMBEDDERS
 
-METHODS = ("listwise", "pairwise", "pointwise")
+METHODS = ("listwise", "pointwise")
 STYLES = ("keywords", "expansion", "hyde")
 NAMES = [
     "vector-llm",

@@ -190,15 +190,6 @@ CASES = {
         fixed(rerank={"of": "bm25", "python": words_alike, "depth": 5}),
         fixed(rerank={"of": "bm25", "python": words_alike, "depth": 6}),
     ),
-    "collapse": Case(
-        fixed(collapse={"of": "bm25", "doc_id_from": "#"}),
-        fixed(collapse={"of": "bm25", "doc_id_from": "#", "chunks": 50}),
-    ),
-    "fuse-trained": Case(
-        fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train"}),
-        fixed(fuse={"of": [BM25, LETTERS], "method": "minmax", "weights": "train", "step": 0.25}),
-        by_text=False,
-    ),
     "rerank-ltr": Case(
         fixed(rerank={"of": "bm25", "ltr": {"trees": 20}, "depth": 20}),
         fixed(rerank={"of": "bm25", "ltr": {"trees": 21}, "depth": 20}),
@@ -206,10 +197,6 @@ CASES = {
     "rewrite": Case(
         fixed(rewrite={"of": "bm25", "keywords": {}}),
         fixed(rewrite={"of": "bm25", "keywords": {"drop": ["oven"]}}),
-    ),
-    "rewrite-rm3": Case(
-        fixed(rewrite={"of": "bm25", "rm3": {"common": 1.0}}),
-        fixed(rewrite={"of": "bm25", "rm3": {"common": 1.0, "terms": 3}}),
     ),
     "rewrite-python": Case(
         fixed(rewrite={"of": "bm25", "python": shout}),

@@ -135,8 +135,6 @@ def honest(body: dict[str, Any]) -> str:
     shared = {number: sum(word in words for word in query) for number, words in documents.items()}
     if "ranking" in form:
         answer: Any = {"ranking": sorted(shared, key=lambda number: (-shared[number], number))}
-    elif "better" in form:
-        answer = {"better": 1 if shared[1] >= shared[2] else 2}
     elif "grades" in form:
         rows = [{"document": number, "grade": min(3, count)} for number, count in shared.items()]
         answer = {"grades": rows}

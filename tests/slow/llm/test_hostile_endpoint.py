@@ -13,7 +13,7 @@ pytest.importorskip("httpx", reason="language models are asked through httpx")
 from llm.server import Server, says, serving, silent, status
 from llm.world import QUERIES, embedded, fetched, reranked, rewritten
 from rankscope.errors import InputError
-from rankscope.retrieval.llm.answer_forms import Passage, Terms
+from rankscope.retrieval.llm.answer_forms import read_passage, read_terms
 
 ONE = {"q1": QUERIES["q1"]}
 
@@ -60,14 +60,14 @@ def test_half_a_pair_in_an_answer_is_sent_back_as_a_sign(server: Server) -> None
 
 
 def test_nothing_that_is_no_text_reaches_the_system_below() -> None:
-    assert Passage().read('{"passage": "leek\\u0000 \\ud800soup"}') == "leek soup"
-    assert Terms("terms").read('{"terms": ["le\\u0007ek\\udc00"]}') == ["leek"]
+    assert read_passage('{"passage": "leek\\u0000 \\ud800soup"}') == "leek soup"
+    assert read_terms('{"terms": ["le\\u0007ek\\udc00"]}', "terms") == ["leek"]
 
 
 def test_thoughts_end_where_the_model_says() -> None:
     for before in ("<think>\nhm\n</think>\n", "hm, {1}\n</think>\n\n", "</think>"):
-        assert Passage().read(f'{before}{{"passage": "leek"}}') == "leek"
-    assert Passage().read('{"passage": "a </think> b"}') == "a </think> b"
+        assert read_passage(f'{before}{{"passage": "leek"}}') == "leek"
+    assert read_passage('{"passage": "a </think> b"}') == "a </think> b"
 
 
 def test_a_short_header_is_no_key_that_could_hide_an_answer(server: Server) -> None:

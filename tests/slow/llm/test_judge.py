@@ -16,10 +16,15 @@ from llm.world import options
 from rankscope.cli import main
 from rankscope.collection.ratings import as_ratings
 from rankscope.errors import InputError
-from rankscope.reports.judging.judging_pool import Asked, JudgingPool, Shelved
+from rankscope.reports.judging.judging_pool import DocumentText, JudgingPool, QueryText
 from rankscope.reports.judging.judgment_log import Pair
-from rankscope.retrieval.llm.judging_batches import JudgeOptions, plan_judging
-from rankscope.retrieval.llm.llm_judge import JudgedByLlm, judge_with_llm, median_grades
+from rankscope.retrieval.llm.llm_judge import (
+    JudgedByLlm,
+    JudgeOptions,
+    judge_with_llm,
+    median_grades,
+    plan_judging,
+)
 
 WORDS = ["leek", "soup", "cream", "salt"]
 DOCUMENTS = {f"d{n}": " ".join(WORDS[: n % 4]) + f" bowl {n}" for n in range(12)}
@@ -32,9 +37,9 @@ GRADES = {
 """What the honest model says."""
 POOL = JudgingPool(
     "pool",
-    dict.fromkeys(GRADES, None),
-    {query_id: Asked(text) for query_id, text in QUERIES.items()},
-    {doc_id: Shelved("", text) for doc_id, text in DOCUMENTS.items()},
+    tuple(GRADES),
+    {query_id: QueryText(text) for query_id, text in QUERIES.items()},
+    {doc_id: DocumentText("", text) for doc_id, text in DOCUMENTS.items()},
 )
 
 
@@ -177,9 +182,8 @@ def test_a_document_that_the_model_refuses_is_left_out_and_listed(
 
 def test_pairs_without_texts_are_left_out_and_listed(server: Server) -> None:
     pool = JudgingPool(
-        "pool", {**POOL.ranks, Pair("q1", "gone"): None, Pair("q9", "d1"): None},
-        POOL.queries, POOL.documents,
-    )  # fmt: skip
+        "pool", (*POOL.pairs, Pair("q1", "gone"), Pair("q9", "d1")), POOL.queries, POOL.documents
+    )
     result = judged(server, pool=pool, repeats=2).result
     assert (result.pairs, result.ratings, result.unjudged_count) == (26, 48, 4)
     assert {(row.doc_id, row.reason) for row in result.unjudged} == {
@@ -187,7 +191,7 @@ def test_pairs_without_texts_are_left_out_and_listed(server: Server) -> None:
         ("d1", "the query has no text"),
     }
     with pytest.raises(InputError, match="no pair"):
-        judged(server, pool=JudgingPool("pool", POOL.ranks))
+        judged(server, pool=JudgingPool("pool", POOL.pairs))
 
 
 def test_a_plan_sends_nothing(server: Server) -> None:

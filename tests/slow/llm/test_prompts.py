@@ -25,7 +25,7 @@ from rankscope.retrieval.registry import build_system
 ONE = {"q1": QUERIES["q1"]}
 NAMES = [
     "judge",
-    *(f"rerank-{method}" for method in ("listwise", "pairwise", "pointwise")),
+    *(f"rerank-{method}" for method in ("listwise", "pointwise")),
     *(f"rewrite-{style}" for style in ("expansion", "hyde", "keywords")),
 ]
 
@@ -126,7 +126,7 @@ def test_other_texts_are_sent_as_they_are() -> None:
         assert as_data(text, 100) == text
 
 
-@pytest.mark.parametrize("method", ["listwise", "pairwise", "pointwise"])
+@pytest.mark.parametrize("method", ["listwise", "pointwise"])
 def test_a_hostile_text_stays_in_its_block(server: Server, method: str) -> None:
     run = {"run": {"path": {"q1": {"bad": 2.0, "good": 1.0}}}}
     for text in HOSTILE:

@@ -13,7 +13,6 @@ from pydantic_core import CoreSchema
 from rankscope.benchmark.config.sections import Names, Section, refuse
 from rankscope.retrieval.options import Text, TextList
 from rankscope.retrieval.stages.training import FOLDS
-from rankscope.runs.collapsing import Collapse
 from rankscope.tables.columns import Columns
 
 
@@ -84,9 +83,6 @@ class CollectionConfig(Section):
     """What puts a term of the ontology below another, besides is_a, such as part_of."""
     annotations: Text | None = None
     """A thing and a term on each line (or phenotype.hpoa), for information content."""
-    documents: Literal["terms", "names"] | None = None
-    """What is made of the ontology to be searched: a document for each term (terms, if not given),
-    or for each of its names, of which the best one counts (names)."""
     language: Text | None = None
     """Only cases of this language are asked."""
     languages: Literal["apart", "together"] | None = None
@@ -101,8 +97,6 @@ class CollectionConfig(Section):
     doc_id_from: Text | None = None
     """Systems return chunks, and judgments name documents: a separator such as '#', a regular
     expression, or a table from chunk to document, relative to the config."""
-    collapse: Collapse = "best"
-    """What a document scores: the best of its chunks, by the rank of the first, or their sum."""
 
     decisions: Text | None = None
     """What a router or a gate decided for each query, relative to the config."""
@@ -130,8 +124,6 @@ class CollectionConfig(Section):
 
     @model_validator(mode="after")
     def _folder_or_files(self) -> Self:
-        if self.doc_id_from is None and self.collapse != "best":
-            refuse("needs doc_id_from, which says what document a chunk is of", "collapse")
         self._check_terms()
         files = [key for key in ("corpus", "queries", "qrels") if getattr(self, key) is not None]
         places = [key for key in ("path", "ir_datasets", "cases") if getattr(self, key) is not None]
@@ -157,16 +149,10 @@ class CollectionConfig(Section):
         for key, needed in (
             ("relations", "ontology"),
             ("annotations", "ontology"),
-            ("documents", "ontology"),
-            ("documents", "cases"),
             ("language", "cases"),
             ("languages", "cases"),
         ):
             if getattr(self, key) is not None and getattr(self, needed) is None:
                 refuse(f"needs {needed}; leave it out", key)
-        if self.documents is not None and self.corpus is not None:
-            refuse("has no effect, as corpus says what is searched; leave it out", "documents")
-        if self.documents == "names" and self.doc_id_from is not None:
-            refuse("names are collapsed to terms already; leave it out", "doc_id_from")
         if self.language is not None and self.languages is not None:
             refuse("has no effect, as only one language is asked; leave it out", "languages")

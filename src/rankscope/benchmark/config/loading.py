@@ -18,10 +18,11 @@ from rankscope.benchmark.config.overrides import Origins, apply_overrides
 from rankscope.benchmark.config.rag_spec import BLOCK, with_block_of_file
 from rankscope.benchmark.config.secrets import Secrets, find_secrets
 from rankscope.benchmark.config.sections import read_section
-from rankscope.benchmark.config.specs import check_specs
-from rankscope.benchmark.config.syntax import dotted, read_config_file
+from rankscope.benchmark.config.syntax import ConfigFile, dotted, read_config_file
+from rankscope.benchmark.config.system_specs import check_specs
 from rankscope.files import PathLike
-from rankscope.retrieval.options import SpecError
+from rankscope.retrieval.llm.llm_judge import JudgeOptions
+from rankscope.retrieval.options import Reading, SpecError, read_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,7 @@ class LoadedConfig:
 
     def plain(self) -> dict[str, Any]:
         """Return the whole config, defaults included, ready for JSON; secrets are ``${NAME}``."""
-        plain: dict[str, Any] = self.config.model_dump(mode="json")
-        for key in ("repeat", "swept"):  # without them it is as it was before there were any
-            if key not in self.config.model_fields_set or not plain[key]:
-                del plain[key]
-        return plain
+        return self.config.model_dump(mode="json")
 
     @property
     def sha256(self) -> str:
@@ -103,3 +100,43 @@ def read_config(
         overrides={dotted(override.keys): override.value for override in origins.overrides},
         secrets=secrets,
     )
+
+
+# --- a language model that judges -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LlmConfig:
+    """Options that were read and checked; ``folder`` is where relative paths start."""
+
+    options: JudgeOptions
+    folder: Path
+    secrets: Secrets
+
+
+def read_llm_config(
+    path: PathLike | None,
+    *,
+    settings: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+) -> LlmConfig:
+    """Read the options of a model that judges; ``${NAME}`` is a variable of the environment.
+
+    Without a file, all of them are settings, such as ``model=small``.
+
+    Raises:
+        InputError: what is wrong, in one sentence, with file and line or the setting.
+    """
+    environment = os.environ if environment is None else environment
+    file = ConfigFile({}, "--set") if path is None else read_config_file(path)
+    origins = Origins(file)
+    data = apply_overrides(origins, settings)
+    secrets = find_secrets(data, environment, origins, section=None)
+    try:
+        read_options(JudgeOptions, data, Reading(unexpanded=True, as_written=True))
+        options = read_options(JudgeOptions, secrets.expand(data))
+    except SpecError as error:
+        raise origins.error(error) from None
+    is_file = path is not None and os.fspath(path) != "-"
+    folder = Path(path).absolute().parent if is_file and path is not None else Path.cwd()
+    return LlmConfig(options, folder, secrets)

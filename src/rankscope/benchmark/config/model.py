@@ -1,6 +1,6 @@
 """The models of a config: its sections, their defaults and what they refuse.
 
-What editors are told (`json_schema`), which keys are known, and the record of a config in a
+What editors are told (`config_json_schema`), which keys are known, and the record of a config in a
 manifest all follow from these models. A new analysis brings its section along: see `ANALYSES`.
 """
 
@@ -18,7 +18,6 @@ from pydantic import (
 
 from rankscope.benchmark.case_schema import STRATA
 from rankscope.benchmark.config.collection_config import CollectionConfig, TrainingConfig
-from rankscope.benchmark.config.of_terms import with_measures_of_terms
 from rankscope.benchmark.config.rag_spec import BLOCK, RetrievalMetrics
 from rankscope.benchmark.config.sections import (
     Measures,
@@ -28,31 +27,29 @@ from rankscope.benchmark.config.sections import (
     read_section,
     refuse,
 )
-from rankscope.benchmark.config.specs import SystemSpecs
-from rankscope.benchmark.config.sweeps import SWEEP, SweepPoint, expanded
+from rankscope.benchmark.config.system_specs import SWEEP, SweepPoint, SystemSpecs, expanded
 from rankscope.benchmark.targets import TargetsGiven
 from rankscope.diagnosis.analysis import all_analyses
 from rankscope.diagnosis.figures import FIGURES
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.errors import InputError, RankscopeError, UnknownNameError, shown
 from rankscope.measures.definition import LARGEST_CUTOFF
-from rankscope.measures.language import Measure
+from rankscope.measures.language import (
+    DEFAULT_MEASURES,
+    Measure,
+    parse_measures,
+    strict_and_soft,
+)
+from rankscope.part import DocumentedSchema
 from rankscope.retrieval.options import SpecError, given_as
+from rankscope.retrieval.registry import SYSTEMS, spec_schema
+from rankscope.retrieval.vector.embedders import EMBEDDERS
 from rankscope.scoring.plans import meant
 from rankscope.scoring.rules import profile_named
 from rankscope.statistics.choices import Correction, Family, Method, Test
 from rankscope.statistics.settings import Settings
 
-_EXPONENTIAL = "nDCG(gain=exp)@10"
-MEASURES = (
-    "nDCG@10",
-    _EXPONENTIAL,
-    "AP@100",
-    "RR@10",
-    "R@50",
-    "R@100",
-    "Success@10",
-)
-"""What is measured when a config does not say, if grades are more than 0 and 1."""
+CASE_MEASURES = "hpo"
+"""What is measured for cases if nobody says."""
 
 LONGEST_NAME = 200
 """The most characters of a name that becomes a folder's."""
@@ -114,9 +111,6 @@ class FetchConfig(Section):
     timeout: float | None = Field(default=None, gt=0)
     """How many seconds a query may take; if not given, 10 for a search engine, 60 for a language
     model, any for what is in this process."""
-    stage_timeout: float | None = Field(default=None, gt=0)
-    """How many seconds a system may take in all, from preparing it to its last query; if not given,
-    any time."""
     rate: float | None = Field(default=None, gt=0)
     """How many queries are asked in a second at most; if not given, any number."""
     cache: bool = True
@@ -175,7 +169,7 @@ class _Question(Section):
     """How many documents each system returns at most."""
     baseline: str | None = None
     """The system that the others are compared with; if not given, all with each other."""
-    measures: Measures = Field(default_factory=lambda: list(MEASURES))
+    measures: Measures = Field(default_factory=lambda: list(DEFAULT_MEASURES))
     """What is measured."""
     targets: TargetsGiven = Field(default_factory=dict)
     """What should be reached: numbers by measure, the name or file of a set, or a list of both."""
@@ -229,7 +223,7 @@ class Config(_WithAnalyses):
                 "{params.hnsw_ef: [16, 64]}}}",
                 SWEEP,
             )
-        data = with_measures_of_terms(data)
+        data = _with_measures_of_terms(data)
         if isinstance(data.get("systems"), dict):
             systems, swept = expanded(data["systems"])
             data = {**data, "systems": systems, **({"swept": swept} if swept else {})}
@@ -271,15 +265,6 @@ class Config(_WithAnalyses):
         parsed = meant(self.measures, profile_named(self.profile))
         asked = (Measure.parse(measure.asked) for measure in parsed)
         return frozenset(map(str, [*asked, *(measure.measure for measure in parsed)]))
-
-    def for_binary_grades(self) -> Self:
-        """Leave out exponential gains, which are the linear ones here, unless they are named."""
-        targets = {name for _, entry in entries_of(self.targets) for name in entry}
-        if "measures" in self.model_fields_set or _EXPONENTIAL in targets:
-            return self
-        return self.model_copy(
-            update={"measures": [name for name in MEASURES if name != _EXPONENTIAL]}
-        )
 
     @field_validator("name")
     @classmethod
@@ -338,3 +323,64 @@ class Config(_WithAnalyses):
                         name,
                     )
         return self
+
+
+def _with_measures_of_terms(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a config, as plain data, in which exact matches and nearness are measured together.
+
+    Cases without measures get those of the benchmark of clinical phrases; without an ontology,
+    those of them that need none. What is wrong is left for the checks that follow.
+    """
+    collection = data.get("collection")
+    if not isinstance(collection, dict):
+        return data
+    has_ontology = collection.get("ontology") is not None
+    given = data.get("measures")
+    if given is None and collection.get("cases") is not None:
+        given = CASE_MEASURES
+    elif given is None and has_ontology:
+        given = list(DEFAULT_MEASURES)
+    if not isinstance(given, str | list) or "retrieval_metrics" in data:
+        return data
+    try:
+        asked = parse_measures(given)
+    except RankscopeError:
+        return data
+    if has_ontology:
+        asked = strict_and_soft(asked, of_terms=True)
+    elif data.get("measures") is None:
+        asked = [parsed for parsed in asked if not parsed.measure.is_soft]
+    return {**data, "measures": [parsed.asked for parsed in asked]}
+
+
+# --- for editors ----------------------------------------------------------------------------------
+
+
+def config_json_schema() -> dict[str, Any]:
+    """Return the JSON schema of a config, with every system and its options."""
+    schema = Config.model_json_schema(schema_generator=DocumentedSchema)
+    schema["$defs"]["System"] = spec_schema(SYSTEMS)
+    schema["$defs"]["NamedSystem"] = _with_sweeps(spec_schema(SYSTEMS))
+    schema["$defs"]["Embedder"] = spec_schema(EMBEDDERS)
+    schema["properties"]["systems"] |= {
+        "minProperties": 1,
+        "additionalProperties": {"$ref": "#/$defs/NamedSystem"},
+    }
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    return schema
+
+
+def _with_sweeps(schema: dict[str, Any]) -> dict[str, Any]:
+    """Let the options of a system have a sweep beside them."""
+    values = {"type": "array", "minItems": 1}
+    sweep = {
+        "type": "object",
+        "description": "Options with lists of values: a system for each combination.",
+        "additionalProperties": values,
+        "minProperties": 1,
+    }
+    for entry in schema["anyOf"][1]["properties"].values():
+        options = entry["anyOf"][0]
+        options["properties"] = {**options.get("properties", {}), SWEEP: sweep}
+        options.pop("required", None)  # it may be in the sweep
+    return schema

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankscope.benchmark.config.syntax import DEEPEST, ConfigFile, dotted, parse_value, path_of
-from rankscope.errors import FormatError, InputError, UnknownNameError, shown
+from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNameError, shown
 from rankscope.retrieval.options import Keys, SpecError, given_as
 
 
@@ -49,106 +49,62 @@ class Origins:
         return self.file.error(error)
 
 
-def _holds(holder: Any, key: str | int) -> bool:
-    if isinstance(holder, list):
-        return isinstance(key, int) and key < len(holder)
-    return isinstance(holder, dict) and key in holder
+_SETTING = re.compile(r"([^=()]*(?:\([^()]*\)[^=()]*)*)=(.*)", re.DOTALL)
+_DOT = re.compile(r"\.(?![^()]*\))")
+"""Not inside parentheses: nDCG(gain=exp)@10 is one key."""
 
 
 def apply_overrides(origins: Origins, settings: Sequence[str]) -> dict[str, Any]:
     """Return the file's data with all settings applied, and note them in ``origins``."""
     data = deepcopy(origins.file.data)
     for setting in settings:
-        keys, text = _split(setting.strip(), data)
-        if not keys:
+        parts = _SETTING.fullmatch(setting)
+        keys = [key.strip() for key in _DOT.split(parts[1])] if parts else []
+        if parts is None or not all(keys) or len(keys) > DEEPEST:
             raise InputError(
                 f"--set {shown(setting)}: expected a key and a value, such as depth=50 or "
                 "statistics.seed=3"
             )
-        label = f"--set {dotted(keys)}"
-        override = Override(keys, parse_value(text, source=label))
-        _apply(data, override)
-        origins.overrides.append(override)
+        label = f"--set {dotted(tuple(keys))}"
+        value = parse_value(parts[2].strip(), source=label)
+        try:
+            origins.overrides.append(Override(_set(data, keys, value), value))
+        except RankscopeError as error:
+            raise FormatError(str(error), source=label) from None
     return data
 
 
-_NEW_KEY = re.compile(r"(?:\([^()]*\)|[^.=()])*")
-"""A key that is not there yet: nDCG(gain=exp)@10 is one."""
-
-
-def _split(setting: str, data: Any) -> tuple[Keys, str]:
-    """Split a setting into the path of keys, none if it is no setting, and the text of the value.
-
-    Known keys come first, the longest of them: a system's name may hold a dot or an equals sign.
-    """
-    keys: list[str | int] = []
-    rest = setting
-    while len(keys) < DEEPEST:
-        known = [
-            key
-            for key in _keys_of(data)
-            if rest.startswith(key) and rest[len(key) :].lstrip().startswith((".", "="))
-        ]
-        new = _NEW_KEY.match(rest)
-        key = max(known, key=len, default=new[0] if new else "")
-        rest, key = rest[len(key) :].lstrip(), key.rstrip()
-        if not key or not rest.startswith((".", "=")):
-            break
-        keys.append(int(key) if isinstance(data, list) and key.isdecimal() else key)
-        if rest.startswith("="):
-            return tuple(keys), rest[1:].strip()
-        data = data[keys[-1]] if _holds(data, keys[-1]) else None
-        rest = rest[1:]
-    return (), ""
-
-
-def _keys_of(data: Any) -> list[str]:
-    if isinstance(data, dict):
-        return list(data)
-    return [data] if isinstance(data, str) else []  # a system given by name only: lexical: bm25
-
-
-def _apply(data: dict[str, Any], override: Override) -> None:
-    """Set one value; sections that lead to it are made where they are missing."""
-    keys, label = override.keys, override.label
+def _set(data: dict[str, Any], keys: list[str], value: Any) -> Keys:
+    """Set one value, and return its path; sections that lead to it are made where they lack."""
     if keys[0] == "collection" and len(keys) > 1 and isinstance(data.get("collection"), str):
         data["collection"] = {"path": data["collection"]}
-    if keys[0] == "systems" and len(keys) > 2:
-        _check_system(data.get("systems"), str(keys[1]), str(keys[2]), label)
+    systems = data.get("systems")
+    if keys[0] == "systems" and len(keys) > 2 and isinstance(systems, dict):
+        name, kind = keys[1:3]
+        if name not in systems:
+            raise UnknownNameError("system", name, systems)
+        known = [systems[name]] if isinstance(systems[name], str) else list(systems[name] or ())
+        if known and kind not in known:
+            raise InputError(f"systems.{name} is {' and '.join(known)}, not {shown(kind)}")
+    path: list[str | int] = []
     holder: Any = data
-    for depth, key in enumerate(keys[:-1]):
-        below = holder[key] if _holds(holder, key) else None
-        if below is None:
-            below = {}
-        elif keys[0] == "systems" and below == keys[depth + 1]:  # lexical: bm25
-            below = {below: {}}
-        _put(holder, keys[: depth + 1], below, label)
-        holder = below
-    _put(holder, keys, override.value, label)
-
-
-def _check_system(systems: Any, name: str, kind: str, label: str) -> None:
-    """Refuse to set an option of a system that does not exist, or that is of another kind."""
-    if not isinstance(systems, dict):
-        return
-    if name not in systems:
-        raise FormatError(str(UnknownNameError("system", name, systems)), source=label)
-    kinds = _keys_of(systems[name])
-    if kinds and kind not in kinds:
-        problem = f"systems.{name} is {' and '.join(kinds)}, not {shown(kind)}"
-        raise FormatError(problem, source=label)
-
-
-def _put(holder: Any, keys: Keys, value: Any, label: str) -> None:
-    *above, key = keys
-    if isinstance(holder, dict):
-        holder[str(key)] = value
-    elif _holds(holder, key):
-        holder[key] = value
-    else:
-        expected = f"it has no {shown(key)}"
+    for place, key in enumerate(keys):
+        at: Any = key
         if isinstance(holder, list):
-            is_what = f"a list of {len(holder)}, numbered from 0"
-        else:
-            is_what, expected = given_as(holder), "it has no keys that could be set"
-        raise FormatError(f"{dotted(tuple(above))} is {is_what}; {expected}", source=label)
+            if not key.isdecimal() or int(key) >= len(holder):
+                size = f"a list of {len(holder)}, numbered from 0"
+                raise InputError(f"{dotted(tuple(path))} is {size}; it has no {shown(key)}")
+            at = int(key)
+        elif not isinstance(holder, dict):
+            above = f"{dotted(tuple(path))} is {given_as(holder)}"
+            raise InputError(f"{above}; it has no keys that could be set")
+        path.append(at)
+        if place == len(keys) - 1:
+            holder[at] = value
+            break
+        below = holder[at] if isinstance(holder, list) else holder.get(at)
+        if keys[0] == "systems" and below == keys[place + 1]:  # lexical: bm25
+            below = {below: {}}
+        holder[at] = {} if below is None else below
+        holder = holder[at]
+    return tuple(path)

@@ -8,7 +8,7 @@ and null out. What the data mean is checked later, by the models of `model`. YAM
 
 from __future__ import annotations
 
-import datetime
+import json
 import math
 import re
 import tomllib
@@ -138,25 +138,17 @@ class _Refused(yaml.MarkedYAMLError):
 
 
 class _Composer(yaml.BaseLoader):
-    """Composes nodes without tags, anchors and aliases, none of them nested too deep."""
-
-    _depth = 0
+    """Composes nodes without tags, anchors and aliases."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if event.anchor is not None:
             problem = "anchors and aliases (&name, *name) are not supported; write the value out"
             raise _Refused(problem, event.start_mark)
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            written = shown(tag.replace("tag:yaml.org,2002:", "!!"))
+        if getattr(event, "tag", None) is not None:
+            written = shown(event.tag.replace("tag:yaml.org,2002:", "!!"))
             raise _Refused(f"the tag {written} is not supported; remove it", event.start_mark)
-        if self._depth > DEEPEST:
-            raise _Refused(_TOO_DEEP, event.start_mark)
-        self._depth += 1
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        return node
+        return super().compose_node(parent, index)
 
 
 def _read_yaml(text: str, source: str) -> tuple[Any, dict[Keys, int]]:
@@ -174,6 +166,8 @@ def _read_yaml(text: str, source: str) -> tuple[Any, dict[Keys, int]]:
         problem = f"the character {shown(chr(int(error.character)))} is not allowed; remove it"
         line = text.count("\n", 0, error.position) + 1
         raise FormatError(problem, source=source, line=line) from None
+    except RecursionError:
+        raise FormatError(_TOO_DEEP, source=source, line=composer.line + 1) from None
     except (ValueError, OverflowError):  # an escape beyond Unicode
         problem = "an escape is not a valid character; write the character itself"
         raise FormatError(problem, source=source, line=composer.line + 1) from None
@@ -181,25 +175,24 @@ def _read_yaml(text: str, source: str) -> tuple[Any, dict[Keys, int]]:
 
 def _yaml_problem(error: yaml.MarkedYAMLError, text: str) -> str:
     """Say what is wrong in our words."""
-    if isinstance(error, _Refused):
-        return str(error.problem)
-    if isinstance(error, ComposerError):  # the only one that can be left
-        return "a second document begins (---); a config is a single document"
     mark = error.problem_mark
     letter = "" if mark is None else text[mark.index : mark.index + 1]
-    if letter == "\t":
-        return "unexpected tab; indent with spaces"
-    if letter == ":":
-        return (
-            "unexpected ':'; quote the text if the colon is part of it, or look at the line above: "
-            "is it 'key: value', and is every bracket closed?"
-        )
     problem = " ".join(str(error.problem or error.context or "cannot be read").split())
-    return f"not valid YAML ({problem}); expected 'key: value', check quotes and brackets"
+    if isinstance(error, _Refused):
+        return problem
+    if isinstance(error, ComposerError):  # the only one that can be left
+        return "a second document begins (---); a config is a single document"
+    return {
+        "\t": "unexpected tab; indent with spaces",
+        ":": "unexpected ':'; quote the text if the colon is part of it, or look at the line "
+        "above: is it 'key: value', and is every bracket closed?",
+    }.get(letter, f"not valid YAML ({problem}); expected 'key: value', check quotes and brackets")
 
 
 def _plain(node: yaml.Node, keys: Keys, lines: dict[Keys, int]) -> Any:
     """Return the data of a node, and note its line and those of everything inside it."""
+    if len(keys) > DEEPEST:
+        raise _Refused(_TOO_DEEP, node.start_mark)
     lines.setdefault(keys, node.start_mark.line + 1)  # a value is on the line of its key
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item, (*keys, at), lines) for at, item in enumerate(node.value)]
@@ -262,32 +255,17 @@ def _scalar(node: yaml.ScalarNode) -> Any:
 
 
 def _read_toml(text: str, source: str) -> Any:
-    """Return what the text says."""
+    """Return what the text says, read once more as YAML, by whose rules numbers are checked."""
     if any(row.partition("=")[0].count(".") > DEEPEST for row in text.split("\n")):
         # tomllib takes minutes for a key of many parts
         raise FormatError(f"a line has a key of more than {DEEPEST} parts", source=source)
     try:
-        return _without_dates(tomllib.loads(text), (), source)
+        plain = json.dumps(tomllib.loads(text), default=str, ensure_ascii=False)  # dates are text
+        return _read_yaml(plain, source)[0]
+    except FormatError as error:
+        raise FormatError(error.problem, source=source) from None
     except RecursionError:
         raise FormatError(_TOO_DEEP, source=source) from None
-    except FormatError:
-        raise
     except ValueError as error:  # tomllib's own, and int() of more digits than Python takes
         problem = " ".join(str(error).split())
         raise FormatError(f"not valid TOML: {problem}", source=source) from None
-
-
-def _without_dates(value: Any, keys: Keys, source: str) -> Any:
-    """Return data with dates as text; refuse what is nested too deep and numbers YAML has not."""
-    if len(keys) > DEEPEST:
-        raise FormatError(_TOO_DEEP, source=source)
-    if isinstance(value, dict):
-        return {key: _without_dates(item, (*keys, key), source) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_dates(item, (*keys, at), source) for at, item in enumerate(value)]
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, int | float) and not abs(value) < 10**LONGEST_NUMBER:
-        problem = "expected a finite number of at most 100 digits"
-        raise FormatError(f"{dotted(keys)}: {problem}", source=source)
-    return value

@@ -1,4 +1,6 @@
-"""Packing: contents as blocks of compressed columns, which the page takes apart when it needs them.
+"""The page of a report with its explorer: contents as blocks of compressed columns.
+
+The page takes a block apart when it needs it.
 
 A block is a line of JSON, which holds texts and says where each column is, and behind it the
 columns' bytes; all of it compressed (gzip, as browsers can read it) and written in base64.
@@ -11,14 +13,19 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from rankscope.document.pages import Explorer, page
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
+    from rankscope.document.blocks import Document
     from rankscope.reports.explorer.contents import Contents
 
 QUERIES_A_BLOCK = 128
@@ -33,7 +40,32 @@ LONGEST_ID = 1_000
 MOST_TEXT, LEAST_TEXT, ALL_TEXTS = 400, 60, 24_000_000
 """Characters of a document's text: at most, at least, and in all, whichever is reached first."""
 
+_SCRIPTS = ("data.js", "texts.js", "list.js", "explorer.js")
+
+_BODY = (
+    '<div id="explorer"><p class="quiet">A script shows the questions; it did not run.</p></div>'
+)
+
 _TYPES = {"f8": "<f8", "f4": "<f4", "i4": "<i4", "i1": "<i1", "u1": "<u1"}
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files("rankscope.reports.explorer") / name).read_text("utf-8")
+
+
+def report_page(document: Document, contents: Contents | None) -> str:
+    """Return the page of a document; without contents it has no explorer."""
+    if contents is None:
+        return page(document)
+    explorer = Explorer(
+        title="Questions",
+        body=_BODY,
+        script="".join(map(_asset, _SCRIPTS)),
+        style=_asset("explorer.css"),
+        data=blocks(contents),
+    )
+    return page(document, explorer)
 
 
 def blocks(contents: Contents) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,6 @@
   let panelName = null;
   let trail = []; // keys of items that this tab showed
   let place = -1;
-  let mine = []; // ids of judgments that this tab made, for undo
   let singleKeys = true;
 
   // --- small things
@@ -59,7 +58,7 @@
     const meant = terms.grades.find((each) => each.grade === judgment.grade);
     return meant && meant.label ? `${judgment.grade} ${meant.label}` : `${judgment.grade}`;
   };
-  const titleOf = (item) => item.document.title.text || item.document.id;
+  const titleOf = (item) => item.document.title || item.document.id;
 
   // --- the server
 
@@ -200,8 +199,7 @@
         ? byId("reason").value : (target.judged ? target.judged.reason : "");
       const entry = {
         id: crypto.randomUUID(), key: target.key, grade, cannot, reason, rater,
-        seen: target.judged ? target.judged.id : null, title: titleOf(target).slice(0, 80),
-        next: !inList,
+        title: titleOf(target).slice(0, 80), next: !inList,
       };
       stored(OUTBOX + entry.id, JSON.stringify(entry));
       say(`Saving ${named(entry)} …`);
@@ -210,25 +208,20 @@
         say(`Not saved: ${answer.refused}.`, "warned");
         return;
       }
-      mine.push(answer.saved.id);
       target.judged = answer.saved;
       closeReason();
-      let told = `Saved: ${named(answer.saved)}`;
-      if (answer.replaced) {
-        told += `, in place of ${named(answer.replaced)} from another tab or time`;
-      }
       if (inList) {
         progress(answer.progress);
         await afterListed(target);
       } else {
         visit(answer);
       }
-      say(`${told}.`, "saved", current ? `Next: ${titleOf(current)}` : "");
+      say(`Saved: ${named(answer.saved)}.`, "saved", current ? `Next: ${titleOf(current)}` : "");
     });
   }
 
   const undo = () => working(async () => {
-    const answer = await asked("undo", { id: crypto.randomUUID(), target: mine.pop() });
+    const answer = await asked("undo", { id: crypto.randomUUID() });
     if (!answer) return;
     if (!answer.item) {
       progress(answer.progress);
@@ -243,47 +236,26 @@
 
   // --- one document
 
-  function text(parent, tag, part, kind, item) {
-    const element = make(tag, part.text, kind);
+  function text(parent, tag, shown, kind) {
+    const element = make(tag, shown, kind);
     element.dir = "auto";
     parent.append(element);
-    if (part.length) {
-      element.append("…");
-      parent.append(button(`Show all ${part.length.toLocaleString("en")} characters`,
-        () => showAll(item), "all"));
-    }
     return element;
   }
-
-  const showAll = (item) => working(async () => {
-    const answer = await asked("whole", { key: item.key });
-    if (!answer) return;
-    answer.item.whole = true;
-    if (inList) {
-      items[items.findIndex((each) => each.key === item.key)] = answer.item;
-      current = answer.item;
-      drawList();
-    } else {
-      current = answer.item;
-      draw();
-    }
-    say("All is shown.");
-    byId("main").focus();
-  });
 
   function drawQuery(item) {
     byId("query").hidden = false;
     byId("query-id").textContent = item.query.id;
-    byId("query-text").textContent = item.query.text.text || item.query.id;
+    byId("query-text").textContent = item.query.text || item.query.id;
     const needs = byId("needs");
     needs.replaceChildren();
-    const whole = text(needs, "p", item.query.text, "need", item);
+    const whole = text(needs, "p", item.query.text, "need");
     whole.id = "query-whole";
     ifClamped();
     for (const need of item.query.needs) {
       const block = make("div", null, "need");
       block.append(make("strong", need.name.replaceAll("_", " ")));
-      text(block, "p", need, "", item);
+      text(block, "p", need.text);
       needs.append(block);
     }
   }
@@ -304,12 +276,12 @@
     code.dir = "auto";
     id.append(code);
     article.append(id);
-    if (shown.title.text) text(article, heading, shown.title, "", item);
+    if (shown.title) text(article, heading, shown.title);
     else article.append(make(heading, "Untitled document"));
-    if (shown.text.text) {
-      text(article, "p", shown.text, short ? "text short" : "text", item);
+    if (shown.text) {
+      text(article, "p", shown.text, short ? "text short" : "text");
     }
-    if (short && (shown.text.text.length > 280 || shown.fields.length)) {
+    if (short && (shown.text.length > 280 || shown.fields.length)) {
       article.append(button("Show the whole document", () => {
         item.whole = true;
         activate(item);
@@ -323,12 +295,12 @@
         fields.append(make("dt", field.name.replaceAll("_", " ")));
         const value = make("dd");
         fields.append(value);
-        text(value, "div", field, "", item);
+        text(value, "div", field.text);
       }
       article.append(fields);
     }
-    if (!shown.text.text && !shown.fields.length) {
-      article.append(make("p", shown.title.text
+    if (!shown.text && !shown.fields.length) {
+      article.append(make("p", shown.title
         ? "Only the title is known; give the documents with --corpus."
         : "Nothing is known but the id; give the documents with --corpus.", "missing"));
     }
@@ -365,7 +337,7 @@
     byId("desk").hidden = name === "welcome";
     byId("query").hidden = name !== "card";
     for (const each of ["grades", "act-reason", "act-skip"]) byId(each).hidden = name !== "card";
-    for (const each of ["tool-list", "tool-agreement"]) byId(each).hidden = name === "welcome";
+    byId("tool-list").hidden = name === "welcome";
   }
 
   function draw() {
@@ -385,7 +357,7 @@
     const all = reached.total ? `All ${count(reached.total, "pair")} are judged, ${rater}.`
       : "There is nothing left to judge in this pool.";
     byId("done-text").textContent =
-      `${all} Thank you. “Back” and “Undo” still work; export the judgments, or see how far raters agree.`;
+      `${all} Thank you. “Back” and “Undo” still work; export the judgments.`;
     byId("done-title").focus();
   }
 
@@ -588,7 +560,7 @@
       closePanel();
       return;
     }
-    for (const each of ["guidelines", "agreement", "export", "help"]) {
+    for (const each of ["guidelines", "export", "help"]) {
       byId(`tool-${each}`).setAttribute("aria-expanded", each === name ? "true" : "false");
     }
     panelName = name;
@@ -622,11 +594,11 @@
       const rows = make("tbody");
       const keys = [
         ...terms.grades.map((each) => [String(each.grade), `grade ${each.label}, save, next`]),
-        ["x", "cannot judge, save, next"], ["u", "undo your last judgment in this tab"],
+        ["x", "cannot judge, save, next"], ["u", "undo your last judgment"],
         ["r", "reason: type it, Enter, then the grade"], ["n", "skip; in the list the next query"],
         ["p", "back; in the list the query before"], ["l", "list of all documents of the query"],
         ["j k", "in the list: next and previous document"], ["g", "guidelines"],
-        ["a", "agreement of raters"], ["e", "export"], ["?", "these keys"], ["Esc", "close"],
+        ["e", "export"], ["?", "these keys"], ["Esc", "close"],
       ];
       for (const [key, meaning] of keys) {
         const row = make("tr");
@@ -655,75 +627,24 @@
     });
   }
 
-  async function agreement() {
-    if (panelName === "agreement") {
-      closePanel();
-      return;
-    }
-    const answer = await asked("agreement", {});
-    if (answer) openPanel("agreement", "Agreement", (body) => fillAgreement(body, answer));
-  }
-
-  function fillAgreement(body, answer) {
-    const raters = answer.raters.map((each) => `${each.rater} ${each.graded}`).join(", ");
-    body.append(make("p", raters ? `Graded pairs: ${raters}.` : "Nothing is judged yet."));
-    if (!answer.shared) {
-      body.append(make("p", "You share no graded pair with another rater yet. A second rater opens "
-        + "this page under another name and judges the same pool.", "quiet"));
-      return;
-    }
-    const alpha = answer.alpha.value === null ? answer.alpha.reason
-      : `Krippendorff’s alpha (ordinal) is ${answer.alpha.value.toFixed(2)}; from 0.8 on grades are `
-        + "reliable, below 0.67 they are not";
-    body.append(make("p", `On ${count(answer.shared, "pair")} that you and others graded: ${alpha}.`));
-    body.append(make("h3", "What to judge again"));
-    if (!answer.again.length) {
-      body.append(make("p", "Nobody differs from you."));
-      return;
-    }
-    body.append(make("p", `Raters differ on ${count(answer.disputed, "pair")}; the largest `
-      + "differences come first. Having seen these grades you are no longer blind: judge again only "
-      + "to correct a slip, or after talking about it.", "quiet"));
-    for (const each of answer.again) {
-      const block = make("div", null, "again");
-      const query = make("p", each.query.text.text || each.query.id);
-      query.dir = "auto";
-      const title = make("p", each.document.title.text || each.document.id, "quiet");
-      title.dir = "auto";
-      const grades = Object.entries(each.grades).map(([who, grade]) => `${who}: ${grade}`);
-      block.append(query, title, make("p", grades.join(", ")));
-      if (each.key) {
-        block.append(button("Judge again", () => working(async () => {
-          if (narrow.matches) closePanel();
-          if (inList) await openList(each.key);
-          else {
-            const again = await asked("item", { key: each.key });
-            if (again) visit(again);
-          }
-          byId("main").focus();
-        }), "all"));
-      }
-      body.append(block);
-    }
-  }
-
   function exporting() {
     openPanel("export", "Export", (body) => {
       body.append(make("p", "Of several raters qrels hold the median grade, of an even number the "
-        + "lower of the two in the middle. What nobody could judge is left out."));
-      const choices = [["trec", ".qrels", "TREC qrels"], ["beir", ".tsv", "BEIR qrels (tsv)"],
-        ["ratings", ".csv", "Ratings with raters (csv)"],
-        ["ratings", ".jsonl", "Ratings with raters (jsonl)"]];
+        + "lower of the two in the middle. What nobody could judge is left out. How far raters "
+        + "agree says rankscope diagnose --ratings, of the ratings."));
       const line = make("div", null, "entry");
-      for (const [kind, suffix, title] of choices) {
-        line.append(button(title, () => download(kind, suffix)));
-      }
+      line.append(...downloads());
       body.append(line);
     });
   }
 
-  async function download(kind, suffix) {
-    const answer = await asked("export", { as: kind, suffix });
+  const downloads = () => [
+    [".qrels", "TREC qrels"], [".tsv", "BEIR qrels (tsv)"], [".csv", "Ratings (csv)"],
+    [".jsonl", "Ratings (jsonl)"],
+  ].map(([suffix, title]) => button(title, () => download(suffix)));
+
+  async function download(suffix) {
+    const answer = await asked("export", { suffix });
     if (!answer) return;
     const link = make("a");
     link.href = URL.createObjectURL(new Blob([answer.content], { type: "text/plain" }));
@@ -790,7 +711,6 @@
     terms = answer;
     trail = [];
     place = -1;
-    mine = [];
     byId("tool-rater").textContent = `Rater: ${rater}`;
     byId("tool-rater").hidden = false;
     while (!await sendEarlier()) await pause(3 * WAIT); // time to read what was not saved
@@ -819,8 +739,8 @@
   // --- keys
 
   const ACTIONS = {
-    u: undo, r: toggleReason, n: skip, p: back, l: toggleList, g: guidelines, a: agreement,
-    e: exporting, "?": help, j: () => move(1), k: () => move(-1), x: () => judge(null),
+    u: undo, r: toggleReason, n: skip, p: back, l: toggleList, g: guidelines, e: exporting,
+    "?": help, j: () => move(1), k: () => move(-1), x: () => judge(null),
   };
 
   document.addEventListener("keydown", (event) => {
@@ -847,7 +767,7 @@
     const isGrade = /^[0-9]$/.test(key);
     if (!isGrade && !ACTIONS[key]) return;
     event.preventDefault();
-    if (panelName && narrow.matches && !"gae?".includes(key)) {
+    if (panelName && narrow.matches && !"ge?".includes(key)) {
       closePanel(); // it covers the document: nothing is judged that is not seen
       return;
     }
@@ -866,7 +786,7 @@
   });
 
   const clicks = {
-    "tool-list": toggleList, "tool-guidelines": guidelines, "tool-agreement": agreement,
+    "tool-list": toggleList, "tool-guidelines": guidelines,
     "tool-export": exporting, "tool-help": help, "panel-close": closePanel, "act-undo": undo,
     "act-reason": toggleReason, "act-back": back, "act-skip": skip, "tool-rater": welcome,
   };
@@ -921,11 +841,7 @@
   async function open() {
     theme(THEMES.includes(stored("rankscope.theme")) ? stored("rankscope.theme") : "auto");
     singleKeys = stored("rankscope.keys") !== "off";
-    for (const [title, kind, suffix] of [
-      ["TREC qrels", "trec", ".qrels"], ["BEIR qrels (tsv)", "beir", ".tsv"],
-      ["Ratings (csv)", "ratings", ".csv"],
-    ]) byId("done-actions").append(button(title, () => download(kind, suffix)));
-    byId("done-actions").append(button("Agreement", agreement));
+    byId("done-actions").append(...downloads());
     terms = await asked("state", {});
     byId("progress-text").textContent = count(terms.total, "pair") + " to judge";
     document.title = `Judging ${terms.pool} – rankscope`;

@@ -1,76 +1,52 @@
-"""The desk: what a rater sees and does, apart from how it travels.
+r"""The desk: what a rater sees and does, apart from how it travels.
 
-`Desk.answer` takes a request of the page, a dict, and returns a dict. No rank, score, system or
-priority is in any answer, and no grade of another rater but in the answer to ``agreement``, for
-pairs that the rater has judged.
+`Desk.answer` takes a request of the page, a dict, and returns a dict. No rank, score or system is
+in any answer, and no grade of another rater. The page puts texts in as text and never as HTML;
+here control characters and marks that change the direction of writing are spelt out, and what is
+far too long is cut.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from rankscope.collection.ratings import FINAL
 from rankscope.errors import InputError, counted, shown
-from rankscope.files import suffix_of
-from rankscope.reports.judging.judging_agreement import judging_agreement
 from rankscope.reports.judging.judging_pool import (
-    Asked,
+    DocumentText,
     JudgingOrder,
     JudgingPool,
-    Shelved,
+    QueryText,
     ordered,
 )
-from rankscope.reports.judging.judging_texts import (
-    LARGEST,
-    LONGEST_TEXT,
-    LONGEST_TITLE,
-    cut,
-    name,
-    shown_line,
-)
-from rankscope.reports.judging.judgment_exports import (
-    export_bytes,
-    export_format,
-    grades_of,
-    write_export,
-)
+from rankscope.reports.judging.judgment_exports import export_bytes, write_export
 from rankscope.reports.judging.judgment_log import Judgment, JudgmentLog, Pair
 from rankscope.tables.columns import folded
 
 if TYPE_CHECKING:
     from rankscope.reports.judging.judgment_log import Judgments
-    from rankscope.statistics.rater_agreement import RaterAgreement
 
 GRADES = {0: "not relevant", 1: "related", 2: "relevant", 3: "perfect"}
 """The grades if nothing else is said."""
 
-_MEANINGS = {
-    (0, "not relevant"): "Not relevant: it does not help, even if it shares words with the query.",
-    (1, "related"): "Related: on the topic, but it does not answer; it may lead to an answer.",
-    (2, "relevant"): "Relevant: it answers, in part or among other things.",
-    (3, "perfect"): "Perfect: it answers fully and is about this need.",
-}
+LONGEST_RATER, LONGEST_REASON = 80, 2_000
+LONGEST_NAME, LONGEST_TITLE, LONGEST_TEXT = 300, 1_000, 200_000
+"""Characters of ids and field names, of titles, and of texts that are shown."""
+
+_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
+_JOINERS = "\u200c\u200d"  # Persian and Indic words, and emoji, are written with them
 
 
 def usual_guidelines(grades: Mapping[int, str] = GRADES) -> str:
-    """Return what raters are asked to do, with what these grades mean."""
+    """Return what raters are asked to do, with these grades."""
     guidelines = (files("rankscope.reports.judging") / "guidelines.txt").read_text("utf-8")
-    meanings = (
-        f"{grade}  {_MEANINGS.get((grade, label), label)}" for grade, label in grades.items()
-    )
-    return guidelines.replace("SCALE", "\n".join(meanings))
-
-
-LONGEST_RATER, LONGEST_REASON = 80, 2_000
-MOST_AGAIN = 50
-"""How many pairs to judge again are shown."""
-_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
+    return guidelines.replace("SCALE", "\n".join(f"{each}  {grades[each]}" for each in grades))
 
 
 def parse_grades(text: str) -> dict[int, str]:
@@ -89,7 +65,7 @@ def parse_grades(text: str) -> dict[int, str]:
             )
         if int(number) in grades:
             raise InputError(f"--grades: {number} has two meanings; give it one")
-        grades[int(number)] = shown_line(label)[:60]
+        grades[int(number)] = shown_line(label, 60)
     if len(grades) < 2:
         raise InputError("--grades: give at least two grades, such as 0=not relevant,1=relevant")
     return dict(sorted(grades.items()))
@@ -104,11 +80,34 @@ def checked_rater(text: object) -> str:
         raise InputError(
             "the name of a rater begins with a letter or a digit, and has no control characters"
         )
-    if folded(rater) in {folded(each) for each in FINAL}:
+    if folded(rater) in map(folded, FINAL):
         raise InputError(
             f"{rater} means the grade that raters settled on; choose another name of a rater"
         )
     return rater
+
+
+def shown_text(text: str, longest: int = LONGEST_TEXT) -> str:
+    r"""Return text as it may be shown, on several lines, and cut where it is far too long.
+
+    >>> shown_text("caf\u00e9\u00a0au lait\r\n\x00 \u202egnp.exe"), shown_text("abcdef", 3)
+    ('café\xa0au lait\n\\x00 \\u202egnp.exe', 'abc… (6 characters)')
+    """
+
+    def is_shown(sign: str) -> bool:
+        is_blank = unicodedata.category(sign) in ("Zs", "Co")
+        return sign.isprintable() or is_blank or sign in _JOINERS
+
+    lines = text[:longest].expandtabs(4).splitlines()
+    whole = "\n".join(
+        "".join(sign if is_shown(sign) else repr(sign)[1:-1] for sign in line) for line in lines
+    )
+    return whole if len(text) <= longest else f"{whole}… ({counted(len(text), 'character')})"
+
+
+def shown_line(text: str, longest: int = LONGEST_NAME) -> str:
+    """Return an id or a name as it may be shown, on one line."""
+    return " ".join(shown_text(text, longest).split("\n"))
 
 
 Body = dict[str, Any]
@@ -138,25 +137,20 @@ class Desk:
         terms: Terms,
         existing: Mapping[Pair, float] | None = None,
     ) -> None:
-        self.log, self.terms, self.existing = log, terms, dict(existing or {})
+        self.pool, self.log, self.terms, self.existing = pool, log, terms, dict(existing or {})
         settled = {pair for pair, grade in self.existing.items() if grade >= 0}
-        self.pool = pool.without(settled - log.judgments.pairs)
-        self.judged_before = len(pool) - len(self.pool)
-        self._key = {pair: _key_of(pair) for pair in self.pool.ranks}
+        settled -= log.judgments.pairs
+        self.pairs = tuple(pair for pair in pool.pairs if pair not in settled)
+        self._key = {pair: _key_of(pair) for pair in self.pairs}
         self._pair = {key: pair for pair, key in self._key.items()}
         self._orders: dict[str, list[Pair]] = {}
-        self._skipped: dict[str, dict[Pair, None]] = {}
-        self._answers: dict[str, Callable[[str, Pair | None, Mapping[str, Any]], Body]] = {
+        self._answers: dict[str, Callable[[str, Mapping[str, Any]], Body]] = {
             "next": self._next,
-            "item": lambda rater, pair, _: self._shown(rater, self._needed(pair)),
-            "whole": lambda rater, pair, _: {
-                "item": self._item(rater, self._needed(pair), LARGEST)
-            },
+            "item": lambda rater, body: self._shown(rater, self._named(body.get("key"))),
             "list": self._list,
             "judge": self._judge,
             "undo": self._undo,
             "progress": self._progress_of,
-            "agreement": self._agreement,
         }
 
     @property
@@ -169,8 +163,7 @@ class Desk:
         with self.log.held():
             if request in ("state", "export"):
                 return self._state(body) if request == "state" else self._export(body)
-            pair = None if body.get("key") is None else self._named(body["key"])
-            return self._answers[request](checked_rater(body.get("rater")), pair, body)
+            return self._answers[request](checked_rater(body.get("rater")), body)
 
     # --- what is shown
 
@@ -178,167 +171,123 @@ class Desk:
         """Say what everybody sees alike."""
         rater, grades = body.get("rater") or self.terms.rater, self.terms.grades.items()
         return {
-            "pool": name(self.pool.source),
+            "pool": shown_line(self.pool.source),
             "grades": [{"grade": each, "label": label} for each, label in grades],
-            "guidelines": cut(self.terms.guidelines, LONGEST_TEXT * 4)["text"],
-            "order": self.terms.order,
-            "raters": [name(each) for each in self.log.judgments.raters],
+            "guidelines": shown_text(self.terms.guidelines),
+            "raters": [shown_line(each) for each in self.log.judgments.raters],
             "rater": None if rater is None else checked_rater(rater),
-            "log": name(self.log.path.name),
-            "judged_before": self.judged_before,
-            "total": len(self.pool),
+            "log": shown_line(self.log.path.name),
+            "total": len(self.pairs),
             "longest_reason": LONGEST_REASON,
             "longest_rater": LONGEST_RATER,
         }
 
-    def _next(self, rater: str, _: Pair | None, body: Mapping[str, Any]) -> Body:
-        """Give the next pair that this rater has not judged; ``skip`` puts one at the end."""
-        if body.get("skip") is not None:
-            pair = self._named(body["skip"])
-            skipped = self._skipped.setdefault(rater, {})
-            skipped.pop(pair, None)
-            skipped[pair] = None
-        return self._shown(rater, self._open(rater))
+    def _next(self, rater: str, body: Mapping[str, Any]) -> Body:
+        """Give the next pair that this rater has not judged, behind one that is to be skipped."""
+        skipped = None if body.get("skip") is None else self._named(body["skip"])
+        return self._shown(rater, self._open(rater, skipped))
 
-    def _whole(self, rater: str, pair: Pair | None, _: Mapping[str, Any]) -> Body:
-        """Give all of the texts of one pair."""
-        return {"item": self._item(rater, self._needed(pair), LARGEST)}
-
-    def _list(self, rater: str, pair: Pair | None, body: Mapping[str, Any]) -> Body:
+    def _list(self, rater: str, body: Mapping[str, Any]) -> Body:
         """Give all documents of a query: that of ``key``, a neighbour's, or of the next pair."""
-        step = body.get("step", 0)
+        step, key = body.get("step", 0), body.get("key")
         if not isinstance(step, int) or step not in (-1, 0, 1):
             raise InputError("the step is -1, 0 or 1")
+        pair = self._open(rater) if key is None else self._named(key)
         if pair is not None and step:
             queries = list(dict.fromkeys(each.query_id for each in self._order(rater)))
             place = (queries.index(pair.query_id) + step) % len(queries)
             pair = self._of_query(rater, queries[place])[0]
-        pair = pair or self._open(rater)
         listed = None if pair is None else self._of_query(rater, pair.query_id)
         return {
             "items": listed and [self._item(rater, each) for each in listed],
             "progress": self._progress(rater, pair),
         }
 
-    def _progress_of(self, rater: str, pair: Pair | None, _: Mapping[str, Any]) -> Body:
+    def _progress_of(self, rater: str, body: Mapping[str, Any]) -> Body:
+        pair = None if body.get("key") is None else self._named(body["key"])
         judged = None if pair is None else self._judged(rater, pair)
         return {"progress": self._progress(rater, pair), "judged": judged}
 
-    def _agreement(self, rater: str, _: Pair | None, __: Mapping[str, Any]) -> Body:
-        """Say how far raters agree on the pairs that this one judged."""
-        judgments = self.log.judgments
-        agreed = judging_agreement(judgments, seen_by=rater)
-        graded = {
-            each: sum(judgment.grade is not None for judgment in judgments.of(each).values())
-            for each in judgments.raters
-        }
-        return {
-            "raters": [{"rater": name(each), "graded": count} for each, count in graded.items()],
-            "shared": agreed.shared,
-            "alpha": _coefficient(agreed.alpha),
-            "disputed": len(agreed.again),
-            "again": [
-                {
-                    "key": self._key.get(each.pair),
-                    "query": self._query(each.pair.query_id, LONGEST_TITLE, LONGEST_TEXT),
-                    "document": self._document(each.pair.doc_id, LONGEST_TITLE, 0),
-                    "grades": {name(rater): grade for rater, grade in each.grades.items()},
-                }
-                for each in agreed.again[:MOST_AGAIN]
-            ],
-        }
-
     # --- what is done
 
-    def _judge(self, rater: str, pair: Pair | None, body: Mapping[str, Any]) -> Body:
+    def _judge(self, rater: str, body: Mapping[str, Any]) -> Body:
         """Save a judgment; with ``next`` also give the next pair."""
-        pair, grade, cannot = self._needed(pair), body.get("grade"), body.get("cannot") is True
+        pair, grade = self._named(body.get("key")), body.get("grade")
+        cannot = body.get("cannot") is True
         is_grade = isinstance(grade, int) and not isinstance(grade, bool)
         if not cannot and not (is_grade and grade in self.terms.grades):
             listed = ", ".join(map(str, self.terms.grades))
             raise InputError(f"{shown(grade)} is not a grade; the grades are {listed}")
         wanted = Judgment(
-            id=_id(body.get("id")),
+            id=_checked_id(body.get("id")),
             rater=rater,
-            pair=pair,
+            **pair._asdict(),
             grade=None if cannot else grade,
             cannot=cannot,
-            reason=_reason(body.get("reason", "")),
+            reason=_checked_reason(body.get("reason", "")),
         )
-        before = self.log.judgments.get(rater, pair)
-        saved = self.log.add(lambda judgments: _once(judgments, wanted))
-        self._skipped.get(rater, {}).pop(pair, None)
-        answer: Body = {"saved": _spoken(saved), "key": self._key[pair]}
-        if before is not None and before.id not in (saved.id, body.get("seen")):
-            answer["replaced"] = _spoken(before)
+        answer: Body = {"saved": _spoken(self.log.add(lambda _: wanted)), "key": self._key[pair]}
         if body.get("next"):
-            return answer | self._shown(rater, self._open(rater))
+            return answer | self._shown(rater, self._open(rater, pair))
         return answer | {"progress": self._progress(rater, pair)}
 
-    def _undo(self, rater: str, _: Pair | None, body: Mapping[str, Any]) -> Body:
-        """Take the last judgment of this rater back, or the one whose id is ``target``."""
-        undo_id = _id(body.get("id"))
-        target = None if body.get("target") is None else _id(body["target"])
+    def _undo(self, rater: str, body: Mapping[str, Any]) -> Body:
+        """Take the last judgment of this rater back."""
+        undo_id = _checked_id(body.get("id"))
 
         def make(judgments: Judgments) -> Judgment:
             if undo_id in judgments.by_id:
                 return judgments.by_id[undo_id]
-            last = judgments.last_of(rater) if target is None else judgments.by_id.get(target)
-            if last is None or last.rater != rater or last.undo or last.id in judgments.undone:
+            last = judgments.last_of(rater)
+            if last is None:
                 raise InputError("there is nothing to undo")
-            return Judgment(id=undo_id, rater=rater, pair=last.pair, undo=last.id)
+            return Judgment(id=undo_id, rater=rater, **last.pair._asdict(), undo=last.id)
 
         taken_back = self.log.add(make)
         if taken_back.pair not in self._key:
             return {"item": None, "progress": self._progress(rater, None)}
-        said_before = self.log.judgments.by_id[taken_back.undo]
-        return {**self._shown(rater, taken_back.pair), "undone": _spoken(said_before)}
+        before = self.log.judgments.by_id[taken_back.undo]
+        return {**self._shown(rater, taken_back.pair), "undone": _spoken(before)}
 
     def _export(self, body: Mapping[str, Any]) -> Body:
         """Return the judgments as a file; the qrels that were asked for are written, too."""
-        suffix, chosen = body.get("suffix", ""), body.get("as")
-        if not isinstance(suffix, str) or not isinstance(chosen, str):
-            raise InputError("name a format and a suffix")
-        file = f"judgments{suffix[:8]}"
-        format = export_format(file, chosen)
-        content = export_bytes(
-            self.log.judgments, format, existing=self.existing, suffix=suffix_of(file)
-        )
+        if not isinstance(body.get("suffix"), str):
+            raise InputError("name the suffix of a file")
+        file = f"judgments{body['suffix'][:8]}"
+        content = export_bytes(self.log.judgments, file, self.existing)
         return {"name": file, "content": content.decode(), "written": self.write_qrels()}
 
     def write_qrels(self) -> str | None:
         """Write the qrels that were asked for, if there is a judgment; return the file's name."""
         target = self.terms.qrels
         with self.log.held() as judgments:
-            if target is None or not grades_of(judgments, self.existing):
+            graded = any(judgment.grade is not None for judgment in judgments.all())
+            if target is None or not (graded or self.existing):
                 return None
-            write_export(judgments, target, export_format(target), existing=self.existing)
+            write_export(judgments, target, self.existing)
         return target
 
     # --- parts of answers
 
     def _named(self, key: object) -> Pair:
         pair = self._pair.get(key) if isinstance(key, str) else None
-        return self._needed(pair)
-
-    def _needed(self, pair: Pair | None) -> Pair:
         if pair is None:
             raise InputError("this document is not in the pool that is judged now")
         return pair
 
     def _order(self, rater: str) -> list[Pair]:
         if rater not in self._orders:
-            self._orders[rater] = ordered(self.pool, rater, self.terms.order)
+            self._orders[rater] = ordered(self.pairs, rater, self.terms.order)
         return self._orders[rater]
 
     def _of_query(self, rater: str, query_id: str) -> list[Pair]:
         return [pair for pair in self._order(rater) if pair.query_id == query_id]
 
-    def _open(self, rater: str) -> Pair | None:
-        """Return what is to be judged next: what was skipped comes last, in that order."""
-        has, skipped = self.log.judgments.has, self._skipped.get(rater, {})
-        left = (pair for pair in self._order(rater) if pair not in skipped)
-        return next((pair for pair in chain(left, skipped) if not has(rater, pair)), None)
+    def _open(self, rater: str, after: Pair | None = None) -> Pair | None:
+        """Return what is to be judged next; what was skipped comes again at the end."""
+        given, order = self.log.judgments.of(rater), self._order(rater)
+        start = 0 if after is None else order.index(after) + 1
+        return next((pair for pair in order[start:] + order[:start] if pair not in given), None)
 
     def _progress(self, rater: str, pair: Pair | None) -> Body:
         given, order = self.log.judgments.of(rater), self._order(rater)
@@ -346,38 +295,31 @@ class Desk:
         progress: Body = {"judged": judged, "total": len(order), "can_undo": bool(given)}
         if pair is not None:
             of_query = self._of_query(rater, pair.query_id)
-            progress["query"] = {
-                "judged": sum(each in given for each in of_query),
-                "total": len(of_query),
-                "place": of_query.index(pair) + 1,
-            }
+            judged = sum(each in given for each in of_query)
+            progress["query"] = {"judged": judged, "total": len(of_query)}
         return progress
 
     def _shown(self, rater: str, pair: Pair | None) -> Body:
         item = None if pair is None else self._item(rater, pair)
         return {"item": item, "progress": self._progress(rater, pair)}
 
-    def _item(self, rater: str, pair: Pair, longest: int = LONGEST_TEXT) -> Body:
-        title = LARGEST if longest == LARGEST else LONGEST_TITLE
+    def _item(self, rater: str, pair: Pair) -> Body:
+        query = self.pool.queries.get(pair.query_id, QueryText())
+        document = self.pool.documents.get(pair.doc_id, DocumentText())
         return {
             "key": self._key[pair],
-            "query": self._query(pair.query_id, title, longest),
-            "document": self._document(pair.doc_id, title, longest),
+            "query": {
+                "id": shown_line(pair.query_id),
+                "text": shown_text(query.text),
+                "needs": _shown_fields(query.needs),
+            },
+            "document": {
+                "id": shown_line(pair.doc_id),
+                "title": shown_text(document.title, LONGEST_TITLE),
+                "text": shown_text(document.text),
+                "fields": _shown_fields(document.fields),
+            },
             "judged": self._judged(rater, pair),
-        }
-
-    def _query(self, query_id: str, title: int, longest: int) -> Body:
-        asked = self.pool.queries.get(query_id, Asked())
-        needs = [{"name": name(field), **cut(text, longest)} for field, text in asked.needs]
-        return {"id": name(query_id), "text": cut(asked.text, title), "needs": needs}
-
-    def _document(self, doc_id: str, title: int, longest: int) -> Body:
-        held = self.pool.documents.get(doc_id, Shelved())
-        return {
-            "id": name(doc_id),
-            "title": cut(held.title, title),
-            "text": cut(held.text, longest),
-            "fields": [{"name": name(field), **cut(text, longest)} for field, text in held.fields],
         }
 
     def _judged(self, rater: str, pair: Pair) -> Body | None:
@@ -386,14 +328,18 @@ class Desk:
 
     def summary(self) -> str:
         """Say in one sentence what there is to judge, and how far that is."""
-        queries = counted(len({pair.query_id for pair in self.pool.ranks}), "query")
-        before = counted(self.judged_before, "pair") if self.judged_before else ""
-        left_out = f", {before} judged before left out" if before else ""
-        return f"{counted(len(self.pool), 'pair')} of {queries} to judge{left_out}"
+        queries = counted(len({pair.query_id for pair in self.pairs}), "query")
+        before = len(self.pool.pairs) - len(self.pairs)
+        left_out = f", {counted(before, 'pair')} judged before left out" if before else ""
+        return f"{counted(len(self.pairs), 'pair')} of {queries} to judge{left_out}"
+
+
+def _shown_fields(fields: tuple[tuple[str, str], ...]) -> list[Body]:
+    return [{"name": shown_line(name), "text": shown_text(text)} for name, text in fields]
 
 
 def _spoken(judgment: Judgment) -> Body:
-    return {name: getattr(judgment, name) for name in ("id", "grade", "cannot", "reason")}
+    return judgment.model_dump(include={"id", "grade", "cannot", "reason"})
 
 
 def _key_of(pair: Pair) -> str:
@@ -405,32 +351,17 @@ def _key_of(pair: Pair) -> str:
     return digest.hexdigest()[:24]
 
 
-def _once(judgments: Judgments, wanted: Judgment) -> Judgment:
-    """Return what is wanted, unless its id is known with another meaning."""
-    known = judgments.by_id.get(wanted.id)
-    if known is not None and (known.rater, known.pair, known.grade, known.undo) != (
-        wanted.rater, wanted.pair, wanted.grade, wanted.undo,
-    ):  # fmt: skip
-        raise InputError("the id of this judgment belongs to another one; judge again")
-    return wanted
-
-
-def _id(text: object) -> str:
+def _checked_id(text: object) -> str:
     if not isinstance(text, str) or not _ID.fullmatch(text):
         raise InputError("a judgment needs an id of 8 to 64 letters, digits and dashes")
     return text
 
 
-def _reason(text: object) -> str:
+def _checked_reason(text: object) -> str:
     if not isinstance(text, str) or len(text) > LONGEST_REASON:
         raise InputError(f"a reason is text of at most {LONGEST_REASON:,} characters")
     try:
         text.encode()
     except UnicodeError:
         raise InputError("the reason is not valid text") from None
-    spaced = "".join(sign if sign.isprintable() else " " for sign in text)
-    return " ".join(spaced.split())
-
-
-def _coefficient(agreement: RaterAgreement) -> dict[str, Any]:
-    return {"value": agreement.value, "items": agreement.items, "reason": agreement.reason}
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())

@@ -12,13 +12,11 @@ import hmac
 import json
 import secrets
 import socketserver
-import time
 import zlib
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
 
 from rankscope.document.html import PALETTE
 from rankscope.document.pages import hashed
@@ -35,8 +33,6 @@ LARGEST_BODY = 64 << 10
 """Bytes of a request."""
 PATIENCE = 20.0
 """Seconds in which a client must send a request."""
-LAUNCH_SECONDS = 60.0
-"""For so long the address that is given to a browser works, once."""
 
 _HEADERS = {
     "X-Frame-Options": "DENY",
@@ -81,11 +77,7 @@ def usual_port(log: Path) -> int:
 
 
 class _RefusedError(Exception):
-    """A request that is not answered."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
+    """A request that is not answered: its status, and why."""
 
 
 def _refuse_if(is_wrong: bool, status: int, sentence: str) -> None:
@@ -102,7 +94,6 @@ class JudgingServer(ThreadingHTTPServer):
     def __init__(self, desk: Desk, *, port: int | None = None) -> None:
         self.desk = desk
         self.token = secrets.token_urlsafe(32)
-        self._launch: tuple[str, float] | None = None
         preferred = usual_port(desk.log.path) if port is None else port
         try:
             super().__init__((HOST, preferred), _Handler)
@@ -125,21 +116,6 @@ class JudgingServer(ThreadingHTTPServer):
     def link(self) -> str:
         """The address of the page; who has it may judge."""
         return f"http://{HOST}:{self.server_port}/?token={self.token}"
-
-    def launch_link(self) -> str:
-        """Return an address that leads to the page once: others may see what a browser is given."""
-        code = secrets.token_urlsafe(32)
-        self._launch = (code, time.monotonic() + LAUNCH_SECONDS)
-        return f"http://{HOST}:{self.server_port}/?launch={code}"
-
-    def take_launch(self, code: str) -> bool:
-        """Tell whether an address for a browser is good; afterwards it is not."""
-        launch, self._launch = self._launch, None
-        return (
-            launch is not None
-            and time.monotonic() < launch[1]
-            and hmac.compare_digest(code.encode(), launch[0].encode())
-        )
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: a client that goes away is no error."""
@@ -168,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer the page."""
-        self._handled(self._asked)
+        self._handled(self._api)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Refuse in words; also what is no HTTP at all, and methods that are not known."""
@@ -183,7 +159,8 @@ class _Handler(BaseHTTPRequestHandler):
             answer()
         except _RefusedError as refused:
             self.close_connection = True  # what follows may be a body that nobody read
-            self._send_json(refused.status, {"error": str(refused)})
+            status, sentence = refused.args
+            self._send_json(status, {"error": sentence})
         except (ConnectionError, TimeoutError):
             self.close_connection = True
         except LogError as error:
@@ -206,22 +183,15 @@ class _Handler(BaseHTTPRequestHandler):
         return hmac.compare_digest(token.encode("utf-8", "replace"), expected)
 
     def _page(self) -> None:
-        address = urlsplit(self.path)
-        _refuse_if(address.path != "/", 404, "there is nothing here")
-        try:
-            asked = parse_qs(address.query, max_num_fields=4)
-        except ValueError:
-            asked = {}
-        if "launch" in asked and self.server.take_launch(asked["launch"][0]):
-            self._send(303, b"", "text/plain; charset=utf-8", {"Location": self.server.link})
-            return
-        is_known = self._has_token(asked.get("token", [""])[0])
+        path, _, query = self.path.partition("?")
+        _refuse_if(path != "/", 404, "there is nothing here")
+        is_known = self._has_token(query.removeprefix("token="))
         _refuse_if(not is_known, 403, "open the whole link that rankscope judge printed")
         page, policy = judging_page()
         self._send(200, page, "text/html; charset=utf-8", policy=policy)
 
-    def _asked(self) -> None:
-        path = urlsplit(self.path).path
+    def _api(self) -> None:
+        path = self.path.partition("?")[0]
         request = path.removeprefix("/api/")
         is_known = path != request and request in self.server.desk.requests
         _refuse_if(not is_known, 404, "there is nothing here")
@@ -251,15 +221,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send_json(self, status: int, answer: dict[str, Any]) -> None:
         self._send(status, json.dumps(answer).encode(), "application/json; charset=utf-8")
 
-    def _send(
-        self,
-        status: int,
-        content: bytes,
-        kind: str,
-        headers: dict[str, str] | None = None,
-        *,
-        policy: str = _NOTHING,
-    ) -> None:
+    def _send(self, status: int, content: bytes, kind: str, *, policy: str = _NOTHING) -> None:
         self.send_response(status)
         for header, value in {
             **_HEADERS,
@@ -267,7 +229,6 @@ class _Handler(BaseHTTPRequestHandler):
             "Content-Type": kind,
             "Content-Length": str(len(content)),
             **({"Allow": "GET, POST"} if status == 405 else {}),
-            **(headers or {}),
         }.items():
             self.send_header(header, value)
         if self.close_connection:

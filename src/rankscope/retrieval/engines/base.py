@@ -13,13 +13,13 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, RankscopeError
 from rankscope.records.origin import EngineFacts
-from rankscope.retrieval.hiding import scrub
+from rankscope.retrieval.hiding import hidden_in_errors
 from rankscope.retrieval.options import RemoteOptions
 from rankscope.retrieval.protocol import (
     Capabilities,
@@ -35,8 +35,7 @@ from rankscope.retrieval.protocol import (
 )
 from rankscope.retrieval.registry import Context, check_engine, engine_version
 from rankscope.retrieval.vector.embedders import EMBEDDERS
-from rankscope.retrieval.vector.embeddings import Embeddings
-from rankscope.retrieval.vector.query_vectors import query_vectors
+from rankscope.retrieval.vector.embeddings import Embeddings, query_vectors
 from rankscope.runs.order import ranked
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ class Engine(System):
     """Something that holds documents and is asked for them.
 
     A subclass sets ``kind``, ``packages`` (what it computes with) and ``module`` (what must be
-    installed, by the extra of the same name as the kind), and calls `promise` when it is made.
+    installed, by the extra of the same name as the kind).
     """
 
     kind: ClassVar[str]
@@ -100,13 +99,32 @@ class Engine(System):
         self.context = context
         self.owned: list[Component] = []
         self.embeddings: Embeddings | None = None
+        self.size = 0
+        self._ready = False
+        promised = Capabilities()
         if self.needs_vectors:
             embedder = context.make(EMBEDDERS, options.embedder, self.owned)
             self.embeddings = Embeddings(embedder, context.cache)
-        self.size = 0
-        self._ready = False
+            promised = embedder.capabilities
+        self.capabilities = Capabilities(
+            deterministic=self.is_exact and promised.deterministic,
+            exact=self.is_exact and promised.exact,
+            ties="trec",
+            concurrent=True,  # embeddings are made one call at a time
+            remote=self.is_remote or promised.remote,
+        )
 
     # --- what an adapter says --------------------------------------------------------------------
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no document is missed, so that every answer is the same each time."""
+        return False
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is asked over the network."""
+        return True
 
     @abstractmethod
     def connect(self) -> None:
@@ -121,7 +139,7 @@ class Engine(System):
 
     @abstractmethod
     def ask(self, question: Question, depth: int) -> Pairs:
-        """Answer one question: at most ``depth`` documents.
+        """Answer one question that can find something: at most ``depth`` documents.
 
         What it raises is this query's failure; an InputError ends all of it.
         """
@@ -167,31 +185,37 @@ class Engine(System):
         return True
 
     @property
+    def needs_direction(self) -> bool:
+        """Whether a query without a direction finds nothing."""
+        return self.needs_vectors
+
+    @property
     def is_attached(self) -> bool:
         """Whether something is searched that is there already."""
         return True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to search."""
+        return False
 
     @property
     def source(self) -> str:
         """What messages call what is searched."""
         return self.kind
 
-    def promise(self, *, exact: bool, deterministic: bool, remote: bool) -> None:
-        """Say what answers are like, and what a user should know of them.
-
-        Those with vectors are no better than what makes them.
-        """
-        embedder = Capabilities() if self.embeddings is None else self.parts()[0].capabilities
-        self.capabilities = Capabilities(
-            deterministic=deterministic and embedder.deterministic,
-            exact=exact and embedder.exact,
-            ties="trec",
-            concurrent=True,  # embeddings are made one call at a time
-            remote=remote or embedder.remote,
-        )
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What a user should know of the answers, and of what makes the vectors."""
+        remarks = self.remarks()
         if self.is_attached:
-            _, notes = snapshot_of(self.options.snapshot, f"{self.kind}: {self.source}")
-            self.notes = (*notes, *(note for part in self.parts() for note in part.notes))
+            where = f"{self.kind}: {self.source}"
+            remarks = (*snapshot_of(self.options.snapshot, where)[1], *remarks)
+        return (*remarks, *(note for part in self.parts() for note in part.notes))
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what a user should know of this engine."""
+        return ()
 
     def parts(self) -> Sequence[Component]:
         """Return the embedder, if there is one."""
@@ -248,7 +272,7 @@ class Engine(System):
         depth = check_depth(depth)
         answers = [Ranking() for _ in queries]
         chosen = [at for at, query in enumerate(queries) if query.text.strip()]
-        if not chosen:
+        if not chosen or self.is_empty:
             return answers
         self.prepare()
         questions = self.questions([queries[at] for at in chosen])
@@ -260,29 +284,31 @@ class Engine(System):
         return answers
 
     def questions(self, queries: Sequence[Query]) -> Iterator[tuple[Question | str, float]]:
-        """Yield each query as the engine is asked it, or why not, and what embedding it took."""
-        began, saved = time.perf_counter(), self._seconds_saved
+        """Yield each query as the engine is asked it, or why not, and what embedding it took.
+
+        Embeddings that were kept took what making them had taken.
+        """
+        began, saved = time.perf_counter(), 0.0
         vectors: Floats | None = None
         errors: list[str | None] = [None] * len(queries)
         if self.embeddings is not None:
+            saved = -self.embeddings.seconds_saved
             texts = [self.options.query_prefix + query.text for query in queries]
             vectors, errors = query_vectors(self.embeddings, texts, self.size)
-        spent = time.perf_counter() - began + self._seconds_saved - saved
+            saved += self.embeddings.seconds_saved
+        share = (time.perf_counter() - began + saved) / len(queries)
         for at, (query, error) in enumerate(zip(queries, errors, strict=True)):
             vector = None if vectors is None else vectors[at]
-            question = error or Question(query, vector, self.filters_of(query))
-            yield question, spent / len(queries)
+            yield error or Question(query, vector, self.filters_of(query)), share
 
     def filters_of(self, query: Query) -> dict[str, list[str]]:  # noqa: ARG002
         """Return, for each field of documents, the texts that a query allows."""
         return {}
 
-    @property
-    def _seconds_saved(self) -> float:
-        """How long making the embeddings took that were kept, of all queries so far."""
-        return 0.0 if self.embeddings is None else self.embeddings.seconds_saved
-
     def _answer(self, question: Question, depth: int, share: float) -> Ranking:
+        is_lost = self.needs_direction and not question.has_direction
+        if is_lost or not all(question.filters.values()):  # a list of allowed texts without one
+            return Ranking(seconds=share)
         began = time.perf_counter()
         try:
             pairs = self.ask(question, depth)
@@ -291,9 +317,14 @@ class Engine(System):
             error = self.translated(caught)
             if isinstance(error, RankscopeError):
                 raise error from None
-            scrub(error, lambda text: without_secrets(text, self))
-            log.debug("query %s failed: %s", question.query.query_id, sentence(error))
-            return Ranking.failed_by(error, share + time.perf_counter() - began)
+            answer = Ranking.failed_by(error, share + time.perf_counter() - began)
+            problem = self._hidden(answer.error or "")
+            log.debug("query %s failed: %s", question.query.query_id, problem)
+            return replace(answer, error=problem)
+
+    def _hidden(self, text: str) -> str:
+        """Take the secrets of the options out of a text."""
+        return without_secrets(text, self)
 
     def facts(self) -> Sequence[EngineFacts]:
         """Say what the engine says of itself, if it was asked."""
@@ -303,7 +334,7 @@ class Engine(System):
         try:
             version, documents, settings = self.version(), self.count(), self.settings()
         except Exception as error:  # it was there a moment ago
-            problem = without_secrets(sentence(self.translated(error)), self)
+            problem = self._hidden(sentence(self.translated(error)))
             log.info("%s says nothing of itself: %s", self.kind, problem)
         facts = EngineFacts(
             engine=self.kind,
@@ -327,19 +358,17 @@ class Engine(System):
             self.disconnect()
 
     @contextmanager
-    def speaking(
-        self, doing: Literal["be used", "be loaded", "be compared", "be asked"]
-    ) -> Iterator[None]:
-        """Say in one sentence what could not be done."""
-        try:
-            yield
-        except Exception as caught:
-            error = self.translated(caught)
-            if isinstance(error, RankscopeError) or hasattr(error, "retry_after"):
-                raise error from None
-            scrub(error, lambda text: without_secrets(text, self))
-            problem = Ranking.failed_by(error).error
-            raise InputError(f"{self.kind} could not {doing}: {problem}") from error
+    def speaking(self, doing: str) -> Iterator[None]:
+        """Say in one sentence what could not be done, such as ``be used``."""
+        with hidden_in_errors(self._hidden):
+            try:
+                yield
+            except Exception as caught:
+                error = self.translated(caught)
+                if isinstance(error, RankscopeError) or hasattr(error, "retry_after"):
+                    raise error from None
+                problem = Ranking.failed_by(error).error
+                raise InputError(f"{self.kind} could not {doing}: {problem}") from error
 
 
 def ties_at_cut(ask: Callable[[int], Pairs], depth: int) -> Pairs:
@@ -357,11 +386,3 @@ def ties_at_cut(ask: Callable[[int], Pairs], depth: int) -> Pairs:
         if len(pairs) < limit or pairs[-1][1] < pairs[depth - 1][1]:
             return ranked(pairs)[:depth]
         limit *= 4
-
-
-def best_of_each(pairs: Pairs) -> Pairs:
-    """Keep each document's first, and best, place: several records may be of one document."""
-    scores: dict[str, float] = {}
-    for doc_id, score in pairs:
-        scores.setdefault(doc_id, score)
-    return list(scores.items())

@@ -9,22 +9,21 @@ tell. A record is sent again as the same, so a load that was stopped is repeated
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote, urlsplit
-from weakref import finalize
 
 from pydantic import Field
 
 from rankscope.errors import InputError, shown
-from rankscope.retrieval.engines.base import Pairs, Question, best_of_each
-from rankscope.retrieval.engines.engine_folder import opened
+from rankscope.retrieval.engines.base import Pairs, Question
 from rankscope.retrieval.engines.filters import spellings
 from rankscope.retrieval.engines.loaded import Batch
 from rankscope.retrieval.engines.stored import ServedEngine, ServerOptions
 from rankscope.retrieval.options import Text
 from rankscope.retrieval.protocol import sentence
-from rankscope.retrieval.registry import SYSTEMS, Context, engine, engine_version
+from rankscope.retrieval.registry import SYSTEMS, engine, engine_version
 from rankscope.retrieval.web import LONGEST_ANSWER, WebError
 
 _COMPLETE = {"rankscope_complete": True}
@@ -52,41 +51,26 @@ class Chroma(ServedEngine):
     """A collection of Chroma."""
 
     kind, module, packages = "chroma", "chromadb", ("chromadb",)
-    ending, key_header, repeats = "chroma", "x-chroma-token", True
+    key_header, main_file = "x-chroma-token", "chroma.sqlite3"
     options: ChromaOptions
-
-    def __init__(self, options: ChromaOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self.promise(exact=False, deterministic=False, remote=options.url is not None)
-        self._client: Any = None
-        self._give_back: Any = None
-        self._collection: Any = None
-        self._places = {name: f"f{at}" for at, name in enumerate(sorted(options.filters))}
+    _collection: Any = None
 
     # --- reaching it -----------------------------------------------------------------------------
 
-    def connect(self) -> None:
-        """Open the folder, or make sure that the server is there."""
-        self.disconnect()
-        package, url = engine("chromadb", **self.package), self.options.url
-        if url is None:
-            if self.is_attached and not (self.folder / "chroma.sqlite3").is_file():
-                raise InputError(f"Chroma has nothing in the folder {shown(str(self.folder))}")
-            self._client, give_back = opened(
-                self.kind,
-                self.folder,
-                lambda folder: package.PersistentClient(str(folder), settings=self._settings()),
-            )
-            self._give_back = finalize(self, give_back)
-            return
+    def open_folder(self, folder: Path) -> Any:
+        """Return a client that keeps its files in a folder."""
+        package = engine("chromadb", **self.package)
+        return package.PersistentClient(str(folder), settings=self._settings())
+
+    def open_server(self, url: str) -> tuple[Any, Callable[[], Any]]:
+        """Make sure that the server and the database are there, and return a client."""
+        tenant, database, parts = self.options.tenant, self.options.database, urlsplit(url)
         self.first_answer("/api/v2/heartbeat", "nanosecond heartbeat")
-        tenant, database = self.options.tenant, self.options.database
         place = f"/api/v2/tenants/{quote(tenant, safe='')}/databases/{quote(database, safe='')}"
         missing = f"is there a database {shown(database)} of the tenant {shown(tenant)}?"
         self.first_answer(place, "name", missing=missing)
-        parts = urlsplit(url)
         is_safe = parts.scheme == "https"
-        self._client = package.HttpClient(
+        client = engine("chromadb", **self.package).HttpClient(
             host=url if parts.path.strip("/") else str(parts.hostname),
             port=parts.port or (443 if is_safe else 80),
             ssl=is_safe,
@@ -95,22 +79,17 @@ class Chroma(ServedEngine):
             tenant=tenant,
             database=database,
         )
-        sessions = _sessions(self._client)
+        # the client neither limits its connections in time nor closes them
+        servers: list[Any] = [client._server, client._admin_client._server]
+        sessions = [server._session for server in servers]
         for session in sessions:
             session.timeout = LONGEST_ANSWER
-        self._give_back = finalize(self, lambda: [session.close() for session in sessions])
+        return client, lambda: [session.close() for session in sessions]
 
     def _settings(self, **options: Any) -> Any:
         """Return settings under which nothing is sent to anybody but the server."""
         settings = engine("chromadb.config", **self.package).Settings
         return settings(anonymized_telemetry=False, **options)
-
-    def disconnect(self) -> None:
-        """Close the client."""
-        give_back, self._client, self._give_back = self._give_back, None, None
-        self._collection = None
-        if give_back is not None:
-            give_back()
 
     def translated(self, error: Exception) -> Exception:
         """Say in one sentence what the client raises."""
@@ -124,7 +103,7 @@ class Chroma(ServedEngine):
         errors = engine("chromadb.errors", **self.package)
         if isinstance(error, errors.NotFoundError):
             return InputError(f"{text}; is the name right, and the tenant and database?")
-        if self.options.url is None:
+        if not self.is_remote:
             return error
         if isinstance(error, errors.AuthorizationError | errors.ChromaAuthError):
             return InputError(f"{text}; is the key right?")
@@ -138,14 +117,14 @@ class Chroma(ServedEngine):
     def is_loaded(self) -> bool:
         """Tell whether the collection says that all documents were sent."""
         try:
-            self._collection = self._client.get_collection(self.index_name, embedding_function=None)
+            self._collection = self.client.get_collection(self.index_name, embedding_function=None)
         except engine("chromadb.errors", **self.package).NotFoundError:
             return False
         return _COMPLETE.items() <= (self._collection.metadata or {}).items()
 
     def create(self) -> None:
         """Make an empty collection; another process may make the same at the same time."""
-        self._collection = self._client.get_or_create_collection(
+        self._collection = self.client.get_or_create_collection(
             self.index_name,
             embedding_function=None,
             configuration={"hnsw": {"space": "cosine", **self.options.create}},
@@ -154,23 +133,21 @@ class Chroma(ServedEngine):
     def add(self, batch: Batch) -> None:
         """Send records; one that is there already is replaced by the same."""
         assert batch.vectors is not None
-        most = max(int(self._client.get_max_batch_size()), 1)
+        most = max(int(self.client.get_max_batch_size()), 1)
         chosen = [row for row in range(len(batch)) if batch.vectors[row].any()]
         for low in range(0, len(chosen), most):
             rows = chosen[low : low + most]
-            flags: list[Any] | None = None
-            if self._places:
-                flags = [self._flags(batch.values[row]) or None for row in rows]
+            flags = [self._flags(batch.values[row]) or None for row in rows]
             self._collection.upsert(
                 ids=[batch.doc_ids[row] for row in rows],
                 embeddings=batch.vectors[rows],
-                metadatas=flags,
+                metadatas=flags if self.places else None,
             )
 
     def _flags(self, values: Mapping[str, list[str]]) -> dict[str, bool]:
         return {
             _flag(place, text): True
-            for name, place in self._places.items()
+            for name, place in self.places.items()
             for text in values.get(name, ())
         }
 
@@ -180,28 +157,26 @@ class Chroma(ServedEngine):
 
     def drop(self) -> None:
         """Delete the collection."""
-        if self.index_name in {collection.name for collection in self._client.list_collections()}:
-            self._client.delete_collection(self.index_name)
+        if self.index_name in {collection.name for collection in self.client.list_collections()}:
+            self.client.delete_collection(self.index_name)
 
     def attach(self) -> int | None:
         """Find the collection of the user's, and how long its vectors are."""
-        self._collection = self._client.get_collection(self.index_name, embedding_function=None)
+        self._collection = self.client.get_collection(self.index_name, embedding_function=None)
         sample = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
         return len(sample[0]) if sample is not None and len(sample) else None
 
     # --- searching -------------------------------------------------------------------------------
 
-    def ask(self, question: Question, depth: int) -> Pairs:
+    def nearest(self, question: Question, depth: int, params: Mapping[str, Any]) -> Pairs:
         """Return the nearest records."""
-        if not question.has_direction or not all(question.filters.values()):
-            return []  # a list of allowed texts without one allows nothing
         id_field = self.options.id_field
         answer = self._collection.query(
             query_embeddings=[question.vector],
             n_results=depth,
             where=self._condition(question.filters),
             include=["distances", *(["metadatas"] if id_field else [])],
-            **self.options.params,
+            **params,
         )
         doc_ids = answer["ids"][0]
         if id_field is not None:
@@ -211,10 +186,8 @@ class Chroma(ServedEngine):
             ]
         graph = (self._collection.configuration_json or {}).get("hnsw") or {}
         whole = 0.0 if (graph.get("space") or "l2") == "l2" else 1.0
-        distances = answer["distances"][0]
-        return best_of_each(
-            [(doc, whole - far) for doc, far in zip(doc_ids, distances, strict=True)]
-        )
+        pairs = zip(doc_ids, answer["distances"][0], strict=True)
+        return [(doc_id, whole - far) for doc_id, far in pairs]
 
     def _doc_id(self, record: str, metadata: Mapping[str, Any], id_field: str) -> str:
         if metadata.get(id_field) is None:
@@ -231,7 +204,7 @@ class Chroma(ServedEngine):
                 ways: list[dict[str, Any]] = [{name: {"$in": texts}}]
                 ways += [{name: value} for value in spellings(texts)]
             else:
-                ways = [{_flag(self._places[name], text): True} for text in texts]
+                ways = [{_flag(self.places[name], text): True} for text in texts]
             fields.append(ways[0] if len(ways) == 1 else {"$or": ways})
         if not fields:
             return None
@@ -241,9 +214,9 @@ class Chroma(ServedEngine):
 
     def version(self) -> str:
         """Say the version of the server, or of the library."""
-        if self.options.url is None:
+        if not self.is_remote:
             return engine_version("chromadb")
-        return f"chroma {self._client.get_version()}"
+        return f"chroma {self.client.get_version()}"
 
     def count(self) -> int | None:
         """Count the records."""
@@ -252,16 +225,8 @@ class Chroma(ServedEngine):
     def settings(self) -> dict[str, Any]:
         """Say how it searches, and with which graph."""
         chosen = (getattr(self._collection, "configuration_json", None) or {}).get("hnsw") or {}
-        mode = "folder" if self.options.url is None else "server"
+        mode = "server" if self.is_remote else "folder"
         return {**super().settings(), "mode": mode, "engine": dict(chosen)}
-
-
-def _sessions(client: Any) -> list[Any]:
-    """Return the connections of a client, which it neither limits in time nor closes."""
-    clients = (client, getattr(client, "_admin_client", None))
-    servers = (getattr(part, "_server", None) for part in clients)
-    sessions = (getattr(server, "_session", None) for server in servers)
-    return [session for session in sessions if session is not None]
 
 
 def _flag(place: str, text: str) -> str:

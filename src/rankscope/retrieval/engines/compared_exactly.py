@@ -22,8 +22,6 @@ from rankscope.retrieval.vector.similarity import Vectors
 from rankscope.runs.table import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
@@ -51,97 +49,71 @@ class Compared:
     tolerance: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Stored:
-    """What can be found: ids, their vectors, and where each is."""
-
-    doc_ids: list[str]
-    matrix: Floats
-    values: list[dict[str, list[str]]]
-    places: Mapping[str, int]
-
-    @classmethod
-    def of(cls, engine: LoadedEngine) -> _Stored:
-        matrix = engine.embeddings.of(engine.embedded(engine.kept)) if engine.embeddings else None
-        if matrix is None or engine.texts is None or not len(matrix):
-            return cls([], np.empty((0, 0), np.float32), [], {})
-        directed = np.flatnonzero(matrix.any(axis=1)).tolist()
-        doc_ids = [engine.texts.doc_ids[engine.kept[at]] for at in directed]
-        places = {doc_id: at for at, doc_id in enumerate(doc_ids)}
-        return cls(doc_ids, matrix[directed], [engine.values[at] for at in directed], places)
-
-
 def exactness(
     engine: LoadedEngine, queries: Sequence[Query], run: Run, settings: Compared, name: str
 ) -> Exactness:
     """Compare the answers of an engine, those of a run, with exact search over its vectors."""
     engine.prepare()
     with engine.speaking("be compared"):
-        stored, answered = _Stored.of(engine), set(run.query_ids)
+        matrix = engine.vectors() if engine.doc_ids else None
+        stored = None if matrix is None else _Stored(engine, matrix, settings)
+        answered = set(run.query_ids)
         asked = [query for query in queries if query.query_id in answered and query.text.strip()]
+        groups: dict[str, list[Question]] = {}  # by what they may find: searched together
+        for question, _ in engine.questions(asked) if stored else ():
+            if not isinstance(question, str) and question.has_direction:
+                groups.setdefault(repr(sorted(question.filters.items())), []).append(question)
+        rows = {
+            row.query_id: row
+            for group in groups.values()
+            for row in (stored.compared(group, run) if stored else ())
+        }
         return Exactness(
             system=name,
             k=settings.k,
             tolerance=settings.tolerance,
-            documents=len(stored.doc_ids),
-            queries=tuple(_rows(engine, stored, asked, run, settings)) if stored.doc_ids else (),
+            documents=len(stored.doc_ids) if stored else 0,
+            queries=tuple(rows[query.query_id] for query in asked if query.query_id in rows),
         )
 
 
-def _rows(
-    engine: LoadedEngine,
-    stored: _Stored,
-    queries: Sequence[Query],
-    run: Run,
-    settings: Compared,
-) -> Iterator[QueryExactness]:
-    k, tolerance = settings.k, settings.tolerance
-    groups: dict[str, list[Question]] = {}
-    for question, _ in engine.questions(queries):
-        if not isinstance(question, str) and question.has_direction:
-            groups.setdefault(repr(sorted(question.filters.items())), []).append(question)
-    by_query: dict[str, QueryExactness] = {}
-    for group in groups.values():
-        allowed = _allowed(stored, group[0])
-        if not len(allowed):
-            continue
-        matrix = stored.matrix[allowed]
-        vectors = np.stack([_vector(question) for question in group])
+class _Stored:
+    """The documents of an engine that have a direction, and their vectors."""
+
+    def __init__(self, engine: LoadedEngine, matrix: Floats, settings: Compared) -> None:
+        directed = np.flatnonzero(matrix.any(axis=1)).tolist()
+        self.doc_ids = [engine.doc_ids[at] for at in directed]
+        self._values = [engine.values[at] for at in directed] if engine.values else []
+        self._matrix = matrix[directed]
+        self._places = {doc_id: at for at, doc_id in enumerate(self.doc_ids)}
+        self._engine, self._settings = engine, settings
+
+    def compared(self, questions: Sequence[Question], run: Run) -> Iterator[QueryExactness]:
+        """Compare the answers to some questions that may find the same documents, if any."""
+        k, filters, matrix = self._settings.k, questions[0].filters, self._matrix
+        if filters:
+            matrix = matrix[[passes(values, filters) for values in self._values]]
+        if not len(matrix):
+            return
+        vectors = np.stack([np.asarray(question.vector) for question in questions])
         best = Vectors(matrix, np.arange(len(matrix))).best(vectors, k)
-        for question, (_, scores) in zip(group, best, strict=True):
-            floor, query_id = float(scores[-1]) - tolerance, question.query.query_id
-            everything = engine.ask_stored(question, settings.depth)
-            stored_hits = None
-            if everything is not None:
-                nearest = Ranking.of(everything, k).doc_ids
-                stored_hits = min(_hits(stored, question, nearest, floor), len(scores))
-            answer = list(run[query_id])[:k]
-            by_query[query_id] = QueryExactness(
+        for question, vector, (_, scores) in zip(questions, vectors, best, strict=True):
+            query_id, floor = question.query.query_id, float(scores[-1]) - self._settings.tolerance
+            everything = self._engine.ask_stored(question, self._settings.depth)
+            nearest = [] if everything is None else Ranking.of(everything, k).doc_ids
+            hits, stored_hits = (
+                min(self._hits(vector, doc_ids, floor), len(scores))
+                for doc_ids in (list(run[query_id])[:k], nearest)
+            )
+            yield QueryExactness(
                 query_id=query_id,
                 wanted=len(scores),
-                hits=min(_hits(stored, question, answer, floor), len(scores)),
-                stored_hits=stored_hits,
+                hits=hits,
+                stored_hits=None if everything is None else stored_hits,
             )
-    yield from (by_query[query.query_id] for query in queries if query.query_id in by_query)
 
-
-def _vector(question: Question) -> Floats:
-    assert question.vector is not None
-    return question.vector
-
-
-def _allowed(stored: _Stored, question: Question) -> NDArray[np.intp]:
-    """Return the places of documents that a query may find."""
-    if not question.filters:
-        return np.arange(len(stored.doc_ids))
-    kept = [at for at, values in enumerate(stored.values) if passes(values, question.filters)]
-    return np.array(kept, np.intp)
-
-
-def _hits(stored: _Stored, question: Question, doc_ids: Sequence[str], floor: float) -> int:
-    """Count the documents that are near enough."""
-    places = [stored.places[doc_id] for doc_id in doc_ids if doc_id in stored.places]
-    if not places:
-        return 0
-    scores = (stored.matrix[places] * _vector(question)).sum(axis=1)
-    return int(np.count_nonzero(scores >= floor))
+    def _hits(self, vector: Floats, doc_ids: Sequence[str], floor: float) -> int:
+        """Count the documents that are near enough."""
+        places = [self._places[doc_id] for doc_id in doc_ids if doc_id in self._places]
+        scores = (self._matrix[places] * vector).sum(axis=1)
+        return int(np.count_nonzero(scores >= floor))

@@ -1,4 +1,4 @@
-"""Where an engine in this process keeps its files: the user's folder, the cache, or for a while.
+"""Folders in which engines keep files in this process.
 
 A folder is locked for as long as it is open, so that two processes never write to it at once. In
 one process, systems that search the same folder share what is open.
@@ -6,11 +6,8 @@ one process, systems that search the same folder share what is open.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,28 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.errors import InputError, shown
-from rankscope.retrieval.registry import Context
 from rankscope.temporary import lock, remove, unlock
 
 PATIENCE = 60.0
 """Seconds to wait for a folder that another process has open."""
-
-
-def engine_folder(context: Context, path: str | None, name: str) -> Path | None:
-    """Return where files are kept; None: nowhere for longer than this process.
-
-    ``path`` is what the user says, from the folder of the config; else ``name`` is below the cache.
-    """
-    if path is not None:
-        return (context.folder or Path()) / path
-    return None if context.cache is None else context.cache / "engines" / name
-
-
-def passing_folder(owner: object) -> Path:
-    """Make a folder that is gone when its owner is, or the process ends."""
-    folder = tempfile.mkdtemp(prefix="rankscope-")
-    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
 
 
 def made_folder(folder: Path) -> Path:
@@ -74,30 +53,27 @@ _ALONE = threading.Lock()
 def opened(
     kind: str, folder: Path, connect: Callable[[Path], Any]
 ) -> tuple[Any, Callable[[], None]]:
-    """Open a folder, or share what is open in this process, and return it with what gives it back.
+    """Open a folder, or share what is open in this process.
+
+    Returned are the client, and what gives it back, which is called once.
 
     Raises:
         InputError: another process has it open.
     """
-    folder = made_folder(folder).resolve()
-    key = kind, folder
+    key = kind, made_folder(folder).resolve()
     with _ALONE:
         if key not in _OPEN:
-            handle = _locked(folder, PATIENCE)
+            handle = _waited_for(key[1], PATIENCE)
             try:
-                _OPEN[key] = _Open(connect(folder), handle)
+                _OPEN[key] = _Open(connect(key[1]), handle)
             except BaseException:
                 unlock(handle)
                 raise
         entry = _OPEN[key]
         entry.users += 1
-    is_back = threading.Event()
 
     def give_back() -> None:
         with _ALONE:
-            if is_back.is_set():
-                return
-            is_back.set()
             entry.users -= 1
             if entry.users == 0:
                 del _OPEN[key]
@@ -127,14 +103,14 @@ def locked(folder: Path, patience: float) -> Iterator[None]:
     Raises:
         InputError: somebody else was for too long.
     """
-    handle = _locked(folder, patience)
+    handle = _waited_for(folder, patience)
     try:
         yield
     finally:
         unlock(handle)
 
 
-def _locked(folder: Path, patience: float) -> int | None:
+def _waited_for(folder: Path, patience: float) -> int | None:
     """Lock a folder; another process that is done soon is waited for."""
     end = time.monotonic() + patience
     while True:

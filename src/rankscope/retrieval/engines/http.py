@@ -120,7 +120,6 @@ class SearchApi(Engine):
         self._path = parts.path
         self._method = options.method or ("GET" if options.body is None else "POST")
         self._was_read = False
-        self.promise(exact=False, deterministic=False, remote=True)
 
     @property
     def needs_vectors(self) -> bool:
@@ -165,8 +164,6 @@ class SearchApi(Engine):
 
     def ask(self, question: Question, depth: int) -> Pairs:
         """Send one request, and read its answer."""
-        if self.needs_vectors and not question.has_direction:
-            return []
         vector = None
         if question.vector is not None:  # each number as short as float32 can be written
             vector = [float(str(number)) for number in np.asarray(question.vector, np.float32)]

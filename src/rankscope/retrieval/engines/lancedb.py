@@ -51,7 +51,7 @@ class LanceOptions(StoreOptions):
 class Lance(StoredEngine):
     """A table of LanceDB."""
 
-    kind, module, packages, ending = "lancedb", "lancedb", ("lancedb",), "lancedb"
+    kind, module, packages = "lancedb", "lancedb", ("lancedb",)
     options: LanceOptions
 
     def __init__(self, options: LanceOptions, context: Context) -> None:
@@ -62,15 +62,20 @@ class Lance(StoredEngine):
             known = "one index" if not unknown else ", ".join(_SEARCHES)
             got = ", ".join(unknown or options.create)
             raise InputError(f"lancedb: expected {known}, got {got}")
-        self._scans = bool(options.params.get("bypass_vector_index")) or not (
-            options.create or self.is_attached
-        )
-        is_exact = self._scans or not self.needs_vectors
-        self.promise(exact=is_exact, deterministic=is_exact, remote=False)
         self._database: Any = None
         self._table: Any = None
         self._id, self._column = "doc_id", "vector" if self.needs_vectors else "text"
-        self._places = {name: f"f{at}" for at, name in enumerate(sorted(options.filters))}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all that matches is compared."""
+        return self._scans or not self.needs_vectors
+
+    @property
+    def _scans(self) -> bool:
+        """Whether every vector is compared, without an index."""
+        is_indexed = bool(self.options.create) or self.is_attached
+        return bool(self.options.params.get("bypass_vector_index")) or not is_indexed
 
     # --- loading ---------------------------------------------------------------------------------
 
@@ -105,7 +110,7 @@ class Lance(StoredEngine):
     def is_loaded(self) -> bool:
         """Tell whether there are all rows, and an index of all of them if there has to be one."""
         self._table = self._opened()
-        if self._table is None or self._table.count_rows() != len(self.kept):
+        if self._table is None or self._table.count_rows() != len(self.doc_ids):
             return False
         if self._scans and self.needs_vectors:
             return True
@@ -119,7 +124,7 @@ class Lance(StoredEngine):
         arrow = engine("pyarrow", **self.package)
         kind = arrow.list_(arrow.float32(), self.size) if self.needs_vectors else arrow.string()
         fields = [("doc_id", arrow.string()), (self._column, kind)]
-        fields += [(place, arrow.list_(arrow.string())) for place in self._places.values()]
+        fields += [(place, arrow.list_(arrow.string())) for place in self.places.values()]
         return arrow.schema(fields)
 
     def create(self) -> None:
@@ -136,7 +141,7 @@ class Lance(StoredEngine):
         else:
             flat = arrow.array(batch.vectors.ravel())
             columns["vector"] = arrow.FixedSizeListArray.from_arrays(flat, self.size)
-        for name, place in self._places.items():
+        for name, place in self.places.items():
             columns[place] = [values.get(name) or [] for values in batch.values]
         self._table.add(arrow.table(columns, schema=self._schema()))
 
@@ -167,95 +172,72 @@ class Lance(StoredEngine):
         if self._table is None:
             place = shown(str(self.folder))
             raise InputError(f"there is no table {shown(self.index_name)} in {place}")
-        names = self._table.schema.names
-        self._id = self._named("id_field", [])
-        for name in self.options.filters:
-            if name not in names or "`" in name:
-                there = ", ".join(names)
-                problem = f"{self.source} has no column {shown(name)}; there are {there}"
-                raise InputError(f"filters: {problem}")
         sizes = {field.name: getattr(field.type, "list_size", 0) for field in self._table.schema}
-        columns = [name for name, size in sizes.items() if size > 0]
+        for name in self.options.filters:
+            self._one_of("filters", "column", name, [*sizes])
+        self._id = self._one_of("id_field", "column", self.options.id_field, [*sizes])
+        what, columns = "vectors of", [name for name, size in sizes.items() if size > 0]
         if not self.needs_vectors:
-            entries = self._table.list_indices()
+            what, entries = "full-text index of", self._table.list_indices()
             of_words = [entry for entry in entries if str(entry.index_type).upper() == "FTS"]
             columns = [column for entry in of_words for column in entry.columns]
-        self._column = self._named("field", columns)
-        if self._column not in columns:
-            kind = "vectors" if self.needs_vectors else "full-text index"
-            raise InputError(f"{self.source} has no {kind} of {shown(self._column)}")
+        self._column = self._one_of("field", what, self.options.field, columns)
         return sizes[self._column] if self.needs_vectors else None
 
-    def _named(self, option: str, candidates: list[str]) -> str:
+    def _one_of(self, option: str, what: str, name: str | None, known: list[str]) -> str:
         """Return the column that an option names, or the only one there is."""
-        names = self._table.schema.names
-        name: str | None = getattr(self.options, option)
-        if name is None and len(candidates) == 1:
-            return candidates[0]
-        if name is None or name not in names:
-            wrong = "" if name is None else f", which has no {shown(name)}"
-            there = ", ".join(names)
-            raise InputError(
-                f"name a column of {self.source} as {option}{wrong}; there are {there}"
-            )
+        if name is None and len(known) == 1:
+            return known[0]
+        if name is None or name not in known or "`" in name:
+            wrong = "needs a name here" if name is None else f"has no {what} {shown(name)}"
+            there = ", ".join(known) or "none"
+            raise InputError(f"{option}: {self.source} {wrong}; there are {there}")
         return name
 
     # --- searching -------------------------------------------------------------------------------
 
-    def ask(self, question: Question, depth: int) -> Pairs:
-        """Return the best documents by words or by vectors."""
-        return self._ask(question, depth, self.options.params)
-
-    def ask_stored(self, question: Question, depth: int) -> Pairs | None:
-        """Search all lists, and all of their graphs, with the same refining."""
-        rows = max(self.count() or 1, 1)
-        return self._ask(question, depth, {**self.options.params, "nprobes": rows, "ef": rows})
-
-    def _ask(self, question: Question, depth: int, params: Mapping[str, Any]) -> Pairs:
-        if not all(question.filters.values()):  # a list of allowed texts without one
-            return []
+    def nearest(self, question: Question, depth: int, params: Mapping[str, Any]) -> Pairs:
+        """Return the best rows by words or by vectors."""
         if not self.needs_vectors:
             return ties_at_cut(lambda limit: self._by_words(question, limit), depth)
-        if not question.has_direction:
-            return []
         if self._scans:
             return ties_at_cut(lambda limit: self._by_vector(question, limit, {}), depth)
         return self._by_vector(question, depth, params)
+
+    def exhaustive(self) -> dict[str, Any]:
+        """Search all lists, and all of their graphs."""
+        rows = max(self.count() or 1, 1)
+        return {"nprobes": rows, "ef": rows}
 
     def _by_words(self, question: Question, limit: int) -> Pairs:
         match = engine("lancedb.query", **self.package).MatchQuery(
             question.text, self._column, **self.options.params
         )
-        return self._answer_of(
-            self._table.search(match, query_type="fts"), question, "_score", limit
-        )
+        found = self._table.search(match, query_type="fts")
+        return self._pairs(found, question, "_score", limit)
 
     def _by_vector(self, question: Question, limit: int, params: Mapping[str, Any]) -> Pairs:
-        query = self._table.search(question.vector, vector_column_name=self._column)
         distance = self.options.params.get("distance_type", "cosine")
+        query = self._table.search(question.vector, vector_column_name=self._column)
         query = query.distance_type(distance)
         if self._scans:
             query = query.bypass_vector_index()
-        for name, value in params.items():
-            if name == "ef":
-                value = max(value, limit)  # noqa: PLW2901  (it finds no more than that)
-            if name not in ("distance_type", "bypass_vector_index"):
-                query = getattr(query, name)(value)
-        pairs = self._answer_of(query, question, "_distance", limit)
+        for name in params.keys() - {"distance_type", "bypass_vector_index"}:
+            # ef below the limit would find no more than that
+            value = max(params[name], limit) if name == "ef" else params[name]
+            query = getattr(query, name)(value)
+        pairs = self._pairs(query, question, "_distance", limit)
         whole = 0.0 if distance == "l2" else 1.0
         return [(doc_id, whole - far) for doc_id, far in pairs]
 
-    def _answer_of(self, query: Any, question: Question, score: str, limit: int) -> Pairs:
+    def _pairs(self, query: Any, question: Question, score: str, limit: int) -> Pairs:
         if question.filters:
             query = query.where(self._condition(question.filters), prefilter=True)
         seconds = self.work.time_limit
-        answer = (
-            query.select([self._id, score])
-            .limit(limit)
-            .to_arrow(timeout=None if seconds is None else timedelta(seconds=seconds))
-        )
-        doc_ids = answer[self._id].to_pylist()
-        return list(zip(map(str, doc_ids), answer[score].to_pylist(), strict=True))
+        timeout = None if seconds is None else timedelta(seconds=seconds)
+        answer = query.select([self._id, score]).limit(limit).to_arrow(timeout=timeout)
+        doc_ids = map(str, answer[self._id].to_pylist())
+        return list(zip(doc_ids, answer[score].to_pylist(), strict=True))
 
     def _condition(self, filters: Mapping[str, list[str]]) -> str:
         """Return filters as SQL; every value is quoted, and every name one that there is."""
@@ -263,7 +245,7 @@ class Lance(StoredEngine):
         for name, allowed in filters.items():
             texts = ", ".join("'" + text.replace("'", "''") + "'" for text in allowed)
             if not self.is_attached:
-                parts.append(f"array_has_any({self._places[name]}, [{texts}])")
+                parts.append(f"array_has_any({self.places[name]}, [{texts}])")
             elif hasattr(self._table.schema.field(name).type, "value_type"):
                 parts.append(f"array_has_any(`{name}`, [{texts}])")
             else:
@@ -282,13 +264,10 @@ class Lance(StoredEngine):
 
     def settings(self) -> dict[str, Any]:
         """Say how it searches, and what indexes there are."""
-        settings = super().settings()
+        indexes = {}
         with suppress(Exception):  # what it says of itself is not needed
-            details = {
-                str(entry.index_type): dict(getattr(entry, "index_details", None) or {})
-                for entry in self._table.list_indices()
-            }
-            for known in details.values():
-                known.pop("runtime_hints", None)
-            settings["engine"] = details
-        return settings
+            for entry in self._table.list_indices():
+                details = dict(getattr(entry, "index_details", None) or {})
+                details.pop("runtime_hints", None)
+                indexes[str(entry.index_type)] = details
+        return {**super().settings(), "engine": indexes}

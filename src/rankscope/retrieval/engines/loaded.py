@@ -6,12 +6,10 @@ is wanted. A load that was stopped begins again: an index counts as there only w
 
 from __future__ import annotations
 
-import hashlib
 import random
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
@@ -19,7 +17,7 @@ from pydantic import Field, model_validator
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, counted
 from rankscope.records.origin import EngineFacts
-from rankscope.retrieval.engines.base import Engine, EngineOptions, Question
+from rankscope.retrieval.engines.base import Engine, EngineOptions, Pairs, Question
 from rankscope.retrieval.engines.filters import Filters, allowed, wanted
 from rankscope.retrieval.options import SpecError
 from rankscope.retrieval.protocol import Query, Ranking, fingerprint
@@ -87,14 +85,16 @@ class LoadedOptions(EngineOptions):
 class Batch:
     """Documents to load, in the order of ids from high to low by bytes.
 
-    ``first`` is the position of the first among all. ``vectors`` has a row for each document, which
-    is zero where a text has no direction; None: nothing is embedded. ``values`` are those that
-    filters look at: for each document, the texts that each field holds.
+    ``first`` is the position of the first among all, ``fields`` the texts of each field that is
+    searched (one, with all of the text, if none are named). ``vectors`` has a row for each
+    document, which is zero where a text has no direction; None: nothing is embedded. ``values`` are
+    those that filters look at: for each document, the texts that each field holds.
     """
 
     first: int
     doc_ids: list[str]
     texts: list[str]
+    fields: list[list[str]]
     vectors: Floats | None
     values: list[dict[str, list[str]]]
 
@@ -103,19 +103,25 @@ class Batch:
 
 
 class LoadedEngine(Engine):
-    """An engine that holds the corpus, or searches what is there already."""
+    """An engine that holds the corpus, or searches what is there already.
+
+    ``texts`` are the documents that are loaded: those that have a text. ``places`` are names, which
+    any engine takes, for the fields that filters look at.
+    """
 
     repeats: ClassVar[bool] = False
     """Whether a batch that failed may be sent again."""
-    remarks: tuple[str, ...] = ()
-    """What a user should know of how the engine is asked."""
     options: LoadedOptions
 
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)
         self.loaded = 0
         self.texts: Texts | None = None
+        self.values: list[dict[str, list[str]]] = []
+        self.content: str | None = None
+        self.places = {name: f"f{at}" for at, name in enumerate(sorted(options.filters))}
         self._corpus: Corpus | None = None
+        self._without_text: tuple[str, ...] = ()
         self._short: set[str] = set()
 
     # --- what an adapter says --------------------------------------------------------------------
@@ -132,7 +138,6 @@ class LoadedEngine(Engine):
     def add(self, batch: Batch) -> None:
         """Take documents."""
 
-    @abstractmethod
     def finish(self) -> None:
         """Make what searching needs of what was loaded, and let the index be complete."""
 
@@ -144,7 +149,7 @@ class LoadedEngine(Engine):
         """Tell whether there is a place that may hold the index; nothing is made to find out."""
         return True
 
-    def ask_stored(self, question: Question, depth: int) -> list[tuple[str, float]] | None:  # noqa: ARG002
+    def ask_stored(self, question: Question, depth: int) -> Pairs | None:  # noqa: ARG002
         """Search all that is stored, as it is stored, without the index that leads to it.
 
         What is missed then is lost to quantisation, the rest to the graph or the lists. None: the
@@ -165,62 +170,31 @@ class LoadedEngine(Engine):
         return self.options.search == "vector"
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to search: a corpus without any text."""
+        return not (self.is_attached or self.doc_ids)
+
+    @property
     def source(self) -> str:
         """What messages call what is searched."""
         return f"the index {self.index_name}"
 
+    @property
+    def doc_ids(self) -> list[str]:
+        """The documents that are loaded, by id from high to low."""
+        return [] if self.texts is None else self.texts.doc_ids
+
     def index(self, corpus: Corpus) -> None:
         """Take the corpus; the work is done in `prepare`."""
-        if not self.is_attached and corpus is not self._corpus:
-            self.texts, self._corpus = Texts.of(corpus, self.options.fields), corpus
-            embedder = (note for part in self.parts() for note in part.notes)
-            self.notes = (*without_text(self.texts), *embedder, *self.remarks)
-            self._ready = False
-            for name in ("kept", "values", "content", "_columns"):
-                self.__dict__.pop(name, None)
-
-    @cached_property
-    def kept(self) -> list[int]:
-        """Where documents with text are among `texts`; they are what is loaded."""
-        texts = self.texts
-        return [] if texts is None else [at for at, text in enumerate(texts.texts) if text.strip()]
-
-    @cached_property
-    def values(self) -> list[dict[str, list[str]]]:
-        """What filters look at, of each document that is loaded."""
-        if self._corpus is None or self.texts is None or not self.options.filters:
-            return [{} for _ in self.kept]
-        doc_ids = [self.texts.doc_ids[at] for at in self.kept]
-        return allowed(self._corpus, doc_ids, list(self.options.filters))
-
-    @cached_property
-    def content(self) -> str | None:
-        """A hash of what is loaded: ids, texts and what filters look at."""
-        if self.texts is None or not self.options.filters:
-            return None if self.texts is None else self.texts.snapshot
-        return fingerprint(self.texts.snapshot, self.values)
-
-    @property
-    def weights(self) -> list[int]:
-        """How much each field counts."""
-        return list((self.options.fields or {"": 1}).values())
-
-    @cached_property
-    def _columns(self) -> list[list[str]]:
-        """The text of each field, of each document that is loaded."""
-        corpus, texts = self._corpus, self.texts
-        assert corpus is not None
-        assert texts is not None
-        rows = {doc_id: row for row, doc_id in enumerate(corpus.ids)}
-        kept = [rows[texts.doc_ids[at]] for at in self.kept]
-        columns = ((name, corpus.field(name)) for name in self.options.fields or ())
-        return [[field_text(name, column[row]) for row in kept] for name, column in columns]
-
-    def field_texts(self, batch: Batch) -> list[list[str]]:
-        """Return the texts of each field; without fields, all of the text as one."""
-        if self.options.fields is None:
-            return [batch.texts]
-        return [column[batch.first : batch.first + len(batch)] for column in self._columns]
+        if self.is_attached or corpus is self._corpus:
+            return
+        texts = Texts.of(corpus, self.options.fields)
+        self._without_text = without_text(texts)
+        self.texts, self.content, self.values = texts.searchable(), texts.snapshot, []
+        if self.options.filters:
+            self.values = allowed(corpus, self.doc_ids, list(self.options.filters))
+            self.content = fingerprint(texts.snapshot, self.values)
+        self._corpus, self._ready = corpus, False
 
     def filters_of(self, query: Query) -> dict[str, list[str]]:
         """Return, for each field of documents, the texts that a query allows."""
@@ -232,16 +206,25 @@ class LoadedEngine(Engine):
         """Return what stands for the documents: their hash, or what the user states."""
         return super().snapshot() if self.is_attached else self.content
 
+    def recorded_snapshot(self) -> str | None:
+        """Return the hash of what was loaded, or what the user states."""
+        return self.options.snapshot if self.is_attached else self.content
+
     def parameters(self) -> dict[str, Any]:
         """Return what of the options changes answers; the same content anywhere is the same."""
-        parameters = super().parameters()
-        unused = ["batch", "drop", *(() if self.is_attached else ("path",))]
-        unused += [] if self.needs_vectors else ["document_prefix"]
-        return {name: value for name, value in parameters.items() if name not in unused}
+        unused = {"batch", "drop"}
+        unused |= set() if self.is_attached else {"path"}
+        unused |= set() if self.needs_vectors else {"document_prefix"}
+        return {name: value for name, value in super().parameters().items() if name not in unused}
 
     def shape(self) -> dict[str, Any]:
         """Return the options that shape what is stored; they are part of the index's name."""
         return {name: getattr(self.options, name) for name in ("search", "fields", "create")}
+
+    def settings(self) -> dict[str, Any]:
+        """Say how it searches: what shapes the index, and what shapes a search."""
+        settings = {**self.shape(), "params": self.options.params}
+        return {name: value for name, value in settings.items() if value not in (None, {})}
 
     @property
     def is_copy(self) -> bool:
@@ -254,8 +237,8 @@ class LoadedEngine(Engine):
         embedder = None if self.embeddings is None else self.embeddings.embedder.described()
         attempt = self.context.attempt if self.is_copy else 0
         prefix = self.options.document_prefix
-        parts = (self.kind, self.content, embedder, prefix, self.shape(), attempt)
-        return f"rankscope_{hashlib.sha256(fingerprint(*parts).encode()).hexdigest()[:20]}"
+        key = fingerprint(self.kind, self.content, embedder, prefix, self.shape(), attempt)
+        return f"rankscope_{key[:20]}"
 
     # --- loading ---------------------------------------------------------------------------------
 
@@ -263,24 +246,24 @@ class LoadedEngine(Engine):
         """Load what the engine does not hold yet, or find what is there."""
         if self.is_attached:
             super().take()
-        elif self.kept:
+        elif not self.is_empty:
             with self.speaking("be loaded"):
                 self._load()
 
     def _load(self) -> None:
         if self.embeddings is not None:
-            self.size = self.embeddings.of(self.embedded([self.kept[0]])).shape[1]
+            self.size = self.embeddings.of(self._embedded(0, 1)).shape[1]
         if self._patiently(self.is_loaded):
             return
         self._patiently(self.create)
         if self._patiently(self.is_loaded):  # another process was faster
             return
-        vectors = None if self.embeddings is None else self.embeddings.of(self.embedded(self.kept))
-        for low in range(0, len(self.kept), self.options.batch):
-            batch = self._batch(low, vectors)
+        vectors, fields, documents = self.vectors(), self._field_texts(), len(self.doc_ids)
+        for low in range(0, documents, self.options.batch):
+            batch = self._batch(low, vectors, fields)
             self._patiently(lambda batch=batch: self.add(batch))  # type: ignore[misc]
             self.loaded += len(batch)
-            self.work.report(low + len(batch), len(self.kept))
+            self.work.report(low + len(batch), documents)
         self._patiently(self.finish)
         if not self._patiently(self.is_loaded):
             raise InputError(f"{self.source} was changed by others while it was loaded; run again")
@@ -299,60 +282,70 @@ class LoadedEngine(Engine):
                 self.work.sleep(wait * random.uniform(1, 1.25))  # not all at once
         raise AssertionError("unreachable")
 
-    def embedded(self, places: Sequence[int]) -> list[str]:
+    def vectors(self) -> Floats | None:
+        """Return the vectors of all documents that are loaded; None: nothing is embedded."""
+        if self.embeddings is None:
+            return None
+        return self.embeddings.of(self._embedded(0, len(self.doc_ids)))
+
+    def _embedded(self, low: int, high: int) -> list[str]:
         """Return the texts of documents as they are embedded."""
         assert self.texts is not None
-        return [self.options.document_prefix + self.texts.texts[at] for at in places]
+        return [self.options.document_prefix + text for text in self.texts.texts[low:high]]
 
-    def _batch(self, low: int, vectors: Floats | None) -> Batch:
+    def _field_texts(self) -> list[list[str]]:
+        """Return the text of each named field, of each document that is loaded."""
+        if self.needs_vectors or self.options.fields is None or self._corpus is None:
+            return []
+        rows = {doc_id: row for row, doc_id in enumerate(self._corpus.ids)}
+        places = [rows[doc_id] for doc_id in self.doc_ids]
+        columns = ((name, self._corpus.field(name)) for name in self.options.fields)
+        return [[field_text(name, column[row]) for row in places] for name, column in columns]
+
+    @property
+    def weights(self) -> list[int]:
+        """How much each field of a batch counts."""
+        return list((self.options.fields or {"": 1}).values())
+
+    def _batch(self, low: int, vectors: Floats | None, fields: list[list[str]]) -> Batch:
         assert self.texts is not None
-        chosen = self.kept[low : low + self.options.batch]
-        high = low + len(chosen)
+        high = min(low + self.options.batch, len(self.doc_ids))
+        texts = self.texts.texts[low:high]
         return Batch(
             first=low,
-            doc_ids=[self.texts.doc_ids[at] for at in chosen],
-            texts=[self.texts.texts[at] for at in chosen],
+            doc_ids=self.doc_ids[low:high],
+            texts=texts,
+            fields=[column[low:high] for column in fields] or [texts],
             vectors=None if vectors is None else vectors[low:high],
-            values=self.values[low:high],
+            values=self.values[low:high] or [{}] * (high - low),
         )
 
     # --- searching -------------------------------------------------------------------------------
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
-        """Ask the engine each query; a corpus without any text has no answers."""
-        if not self.is_attached and not self.kept:
-            return super().search([Query(query.query_id, "") for query in queries], depth)
+        """Ask the engine each query, and note which an approximate index cut short."""
         answers = super().search(queries, depth)
         may_miss = self.needs_vectors and not self.capabilities.exact
         if may_miss and not self.is_attached and not self.options.filters:
-            self._note_short(queries, answers, min(depth, len(self.kept) // 2))
+            least = min(depth, len(self.doc_ids) // 2)
+            pairs = zip(queries, answers, strict=True)
+            short = {query.query_id for query, answer in pairs if 0 < len(answer.doc_ids) < least}
+            self._short |= short
         return answers
 
-    def _note_short(
-        self, queries: Sequence[Query], answers: Sequence[Ranking], wanted: int
-    ) -> None:
-        """Say how many answers an approximate index cut short."""
-        asked = zip(queries, answers, strict=True)
-        self._short |= {
-            query.query_id for query, answer in asked if 0 < len(answer.doc_ids) < wanted
-        }
-        if self._short:
-            notes = [note for note in self.notes if not note.endswith(_MORE)]
-            count = counted(len(self._short), "query")
-            self.notes = (*notes, f"{count} got fewer documents than were asked for; {_MORE}")
+    def remarks(self) -> tuple[str, ...]:
+        """Say which documents cannot be found, and how many answers were cut short."""
+        if not self._short:
+            return self._without_text
+        text = (
+            f"{counted(len(self._short), 'query')} got fewer documents than were asked for; an "
+            "index that is approximate gives more if its params are raised"
+        )
+        return (*self._without_text, text)
 
     def facts(self) -> Sequence[EngineFacts]:
         """Say what the engine says of itself, and how many documents it was sent."""
         return [fact.model_copy(update={"loaded": self.loaded}) for fact in super().facts()]
-
-    def recorded_snapshot(self) -> str | None:
-        """Return the hash of what was loaded, or what the user states."""
-        return self.options.snapshot if self.is_attached else self.content
-
-    def settings(self) -> dict[str, Any]:
-        """Say how it searches: what shapes the index, and what shapes a search."""
-        settings = {**self.shape(), "params": self.options.params}
-        return {name: value for name, value in settings.items() if value not in (None, {})}
 
     # --- the end ---------------------------------------------------------------------------------
 
@@ -367,10 +360,9 @@ class LoadedEngine(Engine):
         """
         is_dropped = self.options.drop or (self.is_copy and self._ready)
         try:
-            if is_dropped and not self.is_attached and self.kept:
+            if is_dropped and not self.is_attached and not self.is_empty:
                 self._take_away()
                 self.texts = self._corpus = None
-                self.__dict__.pop("kept", None)
         finally:
             super().close()
 
@@ -385,6 +377,3 @@ class LoadedEngine(Engine):
         except Exception as error:
             reason = f"the index {self.index_name} could not be dropped: {error}"
             raise InputError(reason) from error
-
-
-_MORE = "an index that is approximate gives more if its params are raised"

@@ -7,9 +7,11 @@ value is a parameter; names of tables are quoted.
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
+from decimal import Decimal
+from types import ModuleType
 from typing import Any
 
 from rankscope.errors import InputError, shown
@@ -17,18 +19,7 @@ from rankscope.retrieval.engines.base import Pairs, Question
 from rankscope.retrieval.engines.connections import Connections
 from rankscope.retrieval.engines.loaded import Batch, LoadedEngine
 from rankscope.retrieval.engines.postgres_options import PostgresOptions, flat, placeholders
-from rankscope.retrieval.engines.postgres_sql import (
-    ANY_WORD,
-    PostgresError,
-    identifier,
-    literal,
-    pairs_of,
-    setting_text,
-    vector_text,
-    without_nul,
-)
-from rankscope.retrieval.hiding import Hider
-from rankscope.retrieval.protocol import fingerprint
+from rankscope.retrieval.protocol import UnansweredError, fingerprint, without_secrets
 from rankscope.retrieval.registry import SYSTEMS, Context, engine
 
 _CONNECT_SECONDS = 10
@@ -41,6 +32,19 @@ _SPEC_AT_FAULT = (
 )
 """Beginnings of the codes of errors that no other query would be spared: what may be read or
 changed, who may come in, which database, schema, column, function, table or setting."""
+
+_ANY_WORD = (
+    "(SELECT string_agg('''' || replace(replace(word, '\\', '\\\\'), '''', '''''') || '''', ' | ')"
+    "::tsquery FROM unnest(tsvector_to_array(to_tsvector({language}, %(query)s))) AS word)"
+)
+"""Each word of the query, quoted as tsquery wants it; null if there is none."""
+
+_NO_IDS = (bytes, bool, float, list, tuple, dict)
+"""What a column may hold that has no one spelling as an id."""
+
+
+class PostgresError(UnansweredError):
+    """What the server could not do, in one sentence."""
 
 
 @SYSTEMS.add(
@@ -56,14 +60,11 @@ class Postgres(LoadedEngine):
         self.sql = (options.sql or "").strip().rstrip("; \t\r\n")
         self._names = placeholders(self.sql) if self.sql else []
         super().__init__(options, context)
-        is_exact = not self.is_attached and (options.vectors == "exact" or not self.needs_vectors)
-        self.promise(exact=is_exact, deterministic=is_exact, remote=True)
         self._connections = Connections(self._connect)
         self._loading: Any = None
+        self._columns: list[str] = []
         self._versions: list[str] = []
-        self._filters = sorted(options.filters)
-        self._search_path, self._has_pgvector = "", False
-        self._named: list[str] = []
+        self._search_path = ""
 
     @property
     def package(self) -> dict[str, str]:
@@ -71,9 +72,23 @@ class Postgres(LoadedEngine):
         return {**super().package, "package": "psycopg[binary]"}
 
     @property
+    def _psycopg(self) -> ModuleType:
+        return engine("psycopg", **self.package)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all that matches is compared."""
+        return not self.sql and (self.options.vectors == "exact" or not self.needs_vectors)
+
+    @property
     def needs_vectors(self) -> bool:
         """Whether anything is embedded."""
         return "vector" in self._names if self.sql else super().needs_vectors
+
+    @property
+    def needs_direction(self) -> bool:
+        """Whether a query without a direction finds nothing."""
+        return self.needs_vectors and "query" not in self._names
 
     @property
     def source(self) -> str:
@@ -89,76 +104,67 @@ class Postgres(LoadedEngine):
         """Return what changes answers; of the server, a hash of which database it is."""
         parameters = {"sql": self.sql, "params": self.options.params}
         if not self.sql:
-            parameters = {**super().parameters()}
-            parameters.pop("sql", None)
-        return {**parameters, "database": self._place()}
-
-    def _place(self) -> str:
-        """Return a hash of hosts, ports and name as libpq finds them; no password is in it."""
-        conninfo = engine("psycopg.pq", **self.package).Conninfo
-        dsn = "" if self.options.dsn is None else self.options.dsn.get_secret_value()
-        parsed = conninfo.parse(dsn.encode()) if self._has_dsn(conninfo) else []
-        given = [*conninfo.get_defaults(), *(part for part in parsed if part.val is not None)]
-        parts = {part.keyword.decode(): (part.val or b"").decode() for part in given}
+            parameters = super().parameters()
+            del parameters["sql"]
+        parts = self._conninfo()
         host = parts["host"] if parts["host"].startswith(("/", "@")) else parts["host"].lower()
         server = [parts["hostaddr"] or host, parts["port"] or "5432"]
         name = parts["dbname"] or parts["user"]
-        return fingerprint([server, name, parts.get("service", "")])
+        database = fingerprint([server, name, parts.get("service", "")])
+        return {**parameters, "database": database}
 
-    def _has_dsn(self, conninfo: Any) -> bool:
-        """Tell whether there is a dsn; refuse one that cannot be read."""
-        if self.options.dsn is None:
-            return False
-        with suppress(Exception):  # its message would show a part of it
-            conninfo.parse(self.options.dsn.get_secret_value().encode())
-            return True
+    # --- the server ------------------------------------------------------------------------------
+
+    @property
+    def _dsn(self) -> str:
+        return "" if self.options.dsn is None else self.options.dsn.get_secret_value()
+
+    def _conninfo(self) -> dict[str, str]:
+        """Return how libpq finds the server, by its keywords; refuse a dsn that cannot be read."""
+        conninfo = engine("psycopg.pq", **self.package).Conninfo
+        with suppress(Exception):  # its message would show a part of the dsn
+            given = [part for part in conninfo.parse(self._dsn.encode()) if part.val is not None]
+            parts = [*conninfo.get_defaults(), *given]
+            return {part.keyword.decode(): (part.val or b"").decode() for part in parts}
         raise InputError(
             "the dsn of postgres cannot be read; expected "
             "postgresql://user:password@host:port/database or host=HOST dbname=NAME user=NAME"
         )
 
-    # --- the server ------------------------------------------------------------------------------
-
     def _reached(self) -> Any:
         """Return a connection as the server makes it."""
-        package = engine("psycopg", **self.package)
-        self._has_dsn(engine("psycopg.pq", **self.package).Conninfo)
-        given = "" if self.options.dsn is None else self.options.dsn.get_secret_value()
         more: dict[str, Any] = {"client_encoding": "utf8", "application_name": "rankscope"}
-        if "connect_timeout" not in given and "PGCONNECT_TIMEOUT" not in os.environ:
+        if not self._conninfo()["connect_timeout"]:
             more["connect_timeout"] = _CONNECT_SECONDS
-        return package.connect(given, autocommit=True, prepare_threshold=None, **more)
+        return self._psycopg.connect(self._dsn, autocommit=True, prepare_threshold=None, **more)
 
     def _connect(self) -> Any:
         """Return a connection with the settings that searching needs."""
+        settings = flat(self.options.params)
         connection = self._reached()
         try:
             if self._search_path:
                 connection.execute(f"SET search_path = {self._search_path}")
-            if self._has_pgvector:  # it has to be there before its settings are checked
-                connection.execute("SELECT '[1]'::vector")
-            for name, value in self._session().items():
-                connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+            if any(name.startswith(("hnsw.", "ivfflat.")) for name in settings):
+                connection.execute("SELECT '[1]'::vector")  # loads pgvector, which checks them
+            if self.sql:
+                settings["default_transaction_read_only"] = "on"
+            elif self.needs_vectors and self.options.vectors != "exact":
+                settings["enable_seqscan"] = "off"  # the index is measured, however small it is
+            for name, value in settings.items():
+                text = {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+                connection.execute("SELECT set_config(%s, %s, false)", (name, text))
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _session(self) -> dict[str, str]:
-        """Return what is set in each session."""
-        settings = {name: setting_text(value) for name, value in flat(self.options.params).items()}
-        if self.sql:
-            return {**settings, "default_transaction_read_only": "on"}
-        if self.needs_vectors and self.options.vectors != "exact":
-            settings["enable_seqscan"] = "off"  # the index is measured, however small it is
-        return settings
 
     def connect(self) -> None:
         """Connect, and make sure that the server can do what is wanted."""
         self.disconnect()
         try:
             connection = self._reached()
-        except engine("psycopg", **self.package).Error as error:
+        except self._psycopg.Error as error:
             problem = f"postgres cannot be reached: {self._reason(error)}"
             raise InputError(f"{problem}; check the dsn, and that the server is running") from None
         with connection:
@@ -166,31 +172,25 @@ class Postgres(LoadedEngine):
             self._versions = [f"PostgreSQL {version.split()[0]}"]
             if not self.sql and self.needs_vectors:
                 self._find_pgvector(connection)
-            (kind,) = connection.execute("SELECT to_regtype('vector')").fetchone()
-            self._has_pgvector = bool(self._search_path) or kind is not None
         try:
             self._connect().close()
-        except engine("psycopg", **self.package).Error as error:
+        except self._psycopg.Error as error:
             raise InputError(f"params: {self._reason(error)}") from None
 
     def _find_pgvector(self, connection: Any) -> None:
-        statement = (
-            "SELECT extversion, nspname FROM pg_extension JOIN pg_namespace ON "
-            "pg_namespace.oid = extnamespace WHERE extname = 'vector'"
-        )
         try:
-            row = connection.execute(statement).fetchone()
-            if row is None:
-                with connection.transaction():
-                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
-                    connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-                row = connection.execute(statement).fetchone()
-        except Exception as error:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MAKING,))
+                connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            version, schema = connection.execute(
+                "SELECT extversion, nspname FROM pg_extension JOIN pg_namespace ON "
+                "pg_namespace.oid = extnamespace WHERE extname = 'vector'"
+            ).fetchone()
+        except self._psycopg.Error as error:
             raise InputError(
                 f"postgres has no pgvector here: {self._reason(error)}; install it, and run CREATE "
                 "EXTENSION vector in this database"
             ) from None
-        version, schema = row
         self._versions.append(f"pgvector {version}")
         self._search_path = f"pg_catalog, {identifier(schema)}"
 
@@ -203,10 +203,9 @@ class Postgres(LoadedEngine):
 
     def translated(self, error: Exception) -> Exception:
         """Say in one sentence, without a password, what the server could not do."""
-        if not isinstance(error, engine("psycopg", **self.package).Error):
+        if not isinstance(error, self._psycopg.Error):
             return error
-        text = self._reason(error)
-        code = getattr(error, "sqlstate", None) or ""
+        text, code = self._reason(error), getattr(error, "sqlstate", None) or ""
         if _WRONG_LENGTH.search(text):
             made = "" if self.embeddings is None else f" of length {self.size:,}"
             remedy = f"the embedder makes vectors{made}; name the one that made those of your table"
@@ -223,8 +222,7 @@ class Postgres(LoadedEngine):
         primary = getattr(getattr(error, "diag", None), "message_primary", None)
         lines = [line.strip() for line in (primary or str(error)).splitlines()]
         text = " ".join(line for line in lines if line and not line.endswith("?")).rstrip(".")
-        secrets = Hider(dict.fromkeys(self.options.secrets(), "…"))
-        return secrets.hide(text[:300]) or type(error).__name__
+        return without_secrets(text[:300], self) or type(error).__name__
 
     # --- loading ---------------------------------------------------------------------------------
 
@@ -252,25 +250,23 @@ class Postgres(LoadedEngine):
         if self.is_loaded():
             self.disconnect()
             return
-        columns = ["position bigint PRIMARY KEY", "id text NOT NULL"]
-        self._named = ["position", "id"]
+        columns = {"position": "bigint PRIMARY KEY", "id": "text NOT NULL"}
+        columns |= dict.fromkeys(self.places.values(), "text[] NOT NULL")
+        fields = [f"field_{at}" for at in range(len(self.weights))]
         if self.needs_vectors:
-            columns.append(f"embedding {self.options.type}({self.size})")
-            self._named.append("embedding")
+            columns["embedding"] = f"{self.options.type}({self.size})"
         else:
-            fields = [f"field_{at}" for at in range(len(self.weights))]
-            columns += [f"{field} text NOT NULL" for field in fields]
+            columns |= dict.fromkeys(fields, "text NOT NULL")
+        self._columns = [*columns]
+        if not self.needs_vectors:
             language, letters = literal(self.options.language), self._letters()
             words = " || ".join(
                 f"setweight(to_tsvector({language}::regconfig, {field}), '{letters[weight]}')"
                 for field, weight in zip(fields, self.weights, strict=True)
             )
-            columns.append(f"words tsvector GENERATED ALWAYS AS ({words}) STORED")
-            self._named += fields
-        places = [f"allowed_{at}" for at in range(len(self._filters))]
-        columns += [f"{place} text[] NOT NULL" for place in places]
-        self._named += places
-        execute(f"CREATE TABLE {self.table} ({', '.join(columns)})")
+            columns["words"] = f"tsvector GENERATED ALWAYS AS ({words}) STORED"
+        written = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        execute(f"CREATE TABLE {self.table} ({written})")
 
     def _letters(self) -> dict[int, str]:
         """Return the letter of each weight, the highest first."""
@@ -278,25 +274,24 @@ class Postgres(LoadedEngine):
 
     def add(self, batch: Batch) -> None:
         """Copy documents into the table."""
-        texts = [] if self.needs_vectors else self.field_texts(batch)
-        statement = f"COPY {self.table} ({', '.join(self._named)}) FROM STDIN"
+        odd = next((doc_id for doc_id in batch.doc_ids if "\0" in doc_id), None)
+        if odd is not None:
+            raise InputError(f"PostgreSQL cannot hold the id {shown(odd)}, which has a NUL in it")
+        columns: list[list[Any]] = [
+            [without_nul([*values.get(name, ())]) for values in batch.values]
+            for name in self.places
+        ]
+        if batch.vectors is None:
+            columns += [without_nul(texts) for texts in batch.fields]
+        else:
+            columns.append([vector_text(row) if row.any() else None for row in batch.vectors])
+        positions = range(batch.first, batch.first + len(batch))
+        statement = f"COPY {self.table} ({', '.join(self._columns)}) FROM STDIN"
         try:
             with self._loading.cursor() as cursor, cursor.copy(statement) as copy:
-                for at, doc_id in enumerate(batch.doc_ids):
-                    if "\0" in doc_id:
-                        problem = f"the id {shown(doc_id)}, which has a NUL in it"
-                        raise InputError(f"PostgreSQL cannot hold {problem}")
-                    row: list[Any] = [batch.first + at, doc_id]
-                    if batch.vectors is not None:
-                        vector = batch.vectors[at]
-                        row.append(vector_text(vector) if vector.any() else None)
-                    row += [without_nul(column[at]) for column in texts]
-                    row += [
-                        [without_nul(text) for text in batch.values[at].get(name, ())]
-                        for name in self._filters
-                    ]
+                for row in zip(positions, batch.doc_ids, *columns, strict=True):
                     copy.write_row(row)
-        except engine("psycopg", **self.package).Error as error:
+        except self._psycopg.Error as error:
             line = re.search(r", line (\d+)", getattr(error.diag, "context", None) or "")
             if line is None or int(line[1]) > len(batch):
                 raise
@@ -307,21 +302,19 @@ class Postgres(LoadedEngine):
 
     def finish(self) -> None:
         """Make the indexes, and end the transaction."""
-        execute = self._loading.execute
+        indexes = [f"gin ({place})" for place in self.places.values()]
         if not self.needs_vectors:
-            execute(f"CREATE INDEX ON {self.table} USING gin (words)")
-        for at in range(len(self._filters)):
-            execute(f"CREATE INDEX ON {self.table} USING gin (allowed_{at})")
-        if self.needs_vectors and self.options.vectors != "exact":
-            given = ", ".join(
+            indexes.append("gin (words)")
+        elif self.options.vectors != "exact":
+            given = [
                 f"{name} = {literal(str(value))}" for name, value in self.options.create.items()
-            )
+            ]
+            settings = f" WITH ({', '.join(given)})" if given else ""
             column = f"embedding {self.options.type}_cosine_ops"
-            execute(
-                f"CREATE INDEX ON {self.table} USING {self.options.vectors} ({column})"
-                f"{f' WITH ({given})' if given else ''}"
-            )
-        execute(f"ANALYZE {self.table}")
+            indexes.append(f"{self.options.vectors} ({column}){settings}")
+        for index in indexes:
+            self._loading.execute(f"CREATE INDEX ON {self.table} USING {index}")
+        self._loading.execute(f"ANALYZE {self.table}")
         self._loading.commit()
         loading, self._loading = self._loading, None
         loading.close()
@@ -333,16 +326,14 @@ class Postgres(LoadedEngine):
 
     def attach(self) -> int | None:
         """Let the server plan the SQL once, so that a mistake is said at once."""
-        assert self.embeddings is None or self.options.sql
         values: dict[str, Any] = {**dict.fromkeys(self._names), "query": "a", "depth": 1}
         if self.embeddings is not None:
             vector = self.embeddings.of([f"{self.options.query_prefix}a"])[0]
-            self.size = len(vector)
-            values["vector"] = vector_text(vector)
+            self.size, values["vector"] = len(vector), vector_text(vector)
         try:
             with self._connections.taken() as connection:
                 connection.execute(f"EXPLAIN {self.sql}", values)
-        except engine("psycopg", **self.package).Error as caught:
+        except self._psycopg.Error as caught:
             error = self.translated(caught)
             raise InputError(f"the sql of postgres cannot be run: {error}") from None
         return None
@@ -351,24 +342,22 @@ class Postgres(LoadedEngine):
 
     def ask(self, question: Question, depth: int) -> Pairs:
         """Answer with one statement."""
-        if self.sql:
-            return self._ask_sql(question, depth)
-        statement, parameters = self._statement(question, depth)
-        if not statement:
-            return []
-        with self._connections.taken() as connection:
+        statement, values = (
+            (self.sql, self._values(question, depth))
+            if self.sql
+            else self._statement(question, depth)
+        )
+        with self._connections.taken() as connection, connection.cursor() as cursor:
             self._limit(connection)
-            rows = connection.execute(statement, parameters).fetchall()
-        return [(doc_id, float(score)) for doc_id, score in rows]
+            cursor.execute(statement, values)
+            columns = [column.name for column in cursor.description or ()]
+            return _pairs(cursor.fetchmany(depth) if columns else [], columns)
 
     def ask_stored(self, question: Question, depth: int) -> Pairs | None:
         """Compare all vectors as they are stored, whatever index there is."""
-        statement, parameters = self._statement(question, depth)
-        if not statement:
-            return []
         with self._connections.taken() as connection, connection.transaction():
             connection.execute("SET LOCAL enable_indexscan = off; SET LOCAL enable_seqscan = on")
-            rows = connection.execute(statement, parameters).fetchall()
+            rows = connection.execute(*self._statement(question, depth)).fetchall()
         return [(doc_id, float(score)) for doc_id, score in rows]
 
     def _limit(self, connection: Any) -> None:
@@ -380,60 +369,54 @@ class Postgres(LoadedEngine):
             connection.limited_to = milliseconds
 
     def _statement(self, question: Question, depth: int) -> tuple[str, dict[str, Any]]:
-        """Return the SQL of a search, and its parameters; no SQL: nothing can be found."""
-        parameters: dict[str, Any] = {"depth": depth}
+        """Return the SQL of a search, and its parameters."""
+        values: dict[str, Any] = {"depth": depth}
         where = ""
         for name, texts in question.filters.items():
-            place = f"allowed_{self._filters.index(name)}"
+            place = self.places[name]
             where += f" AND {place} && %({place})s::text[]"
-            parameters[place] = [without_nul(text) for text in texts]
-        if not self.needs_vectors:
-            parameters["query"] = without_nul(question.text)
-            language = f"{literal(self.options.language)}::regconfig".replace("%", "%%")
-            asked = {"any": ANY_WORD, "websearch": "websearch_to_tsquery({language}, %(query)s)"}
-            by_letter = {letter: weight for weight, letter in self._letters().items()}
-            top = max(self.weights)
-            factors = ",".join(repr(by_letter.get(letter, 0) / top) for letter in "DCBA")
-            score = (
-                f"{self.options.rank}('{{{factors}}}'::real[], words, asked.query, "
-                f"{self.options.normalization})::double precision"
-            )
+            values[place] = without_nul(texts)
+        if question.vector is not None:
+            values["vector"] = vector_text(question.vector)
+            far = f"(embedding <=> %(vector)s::{self.options.type}({self.size}))"
+            # an index is used only where the order is that of the distance and of nothing else
+            order = f"{far}, position" if self.is_exact else far
             return (
-                f"WITH asked AS MATERIALIZED (SELECT "
-                f"{asked[self.options.match].format(language=language)} AS query) "
-                f"SELECT id, {score} AS score FROM asked CROSS JOIN {self.table} WHERE words @@ "
-                f"asked.query{where} ORDER BY score DESC, position LIMIT %(depth)s"
-            ), parameters
-        if not question.has_direction:
-            return "", {}
-        parameters["vector"] = vector_text(question.vector)
-        far = f"(embedding <=> %(vector)s::{self.options.type}({self.size}))"
-        # an index is used only where the order is that of the distance and of nothing else
-        order = f"{far}, position" if self.options.vectors == "exact" else far
+                f"SELECT id, 1 - {far} FROM {self.table} WHERE embedding IS NOT NULL{where} "
+                f"ORDER BY {order} LIMIT %(depth)s"
+            ), values
+        (values["query"],) = without_nul([question.text])
+        language = f"{literal(self.options.language)}::regconfig".replace("%", "%%")
+        asked = {"any": _ANY_WORD, "websearch": "websearch_to_tsquery({language}, %(query)s)"}
+        by_letter = {letter: weight for weight, letter in self._letters().items()}
+        top = max(self.weights)
+        factors = ",".join(repr(by_letter.get(letter, 0) / top) for letter in "DCBA")
+        score = (
+            f"{self.options.rank}('{{{factors}}}'::real[], words, asked.query, "
+            f"{self.options.normalization})::double precision"
+        )
         return (
-            f"SELECT id, 1 - {far} FROM {self.table} WHERE embedding IS NOT NULL{where} "
-            f"ORDER BY {order} LIMIT %(depth)s"
-        ), parameters
+            f"WITH asked AS MATERIALIZED (SELECT "
+            f"{asked[self.options.match].format(language=language)} AS query) "
+            f"SELECT id, {score} AS score FROM asked CROSS JOIN {self.table} WHERE words @@ "
+            f"asked.query{where} ORDER BY score DESC, position LIMIT %(depth)s"
+        ), values
 
-    def _ask_sql(self, question: Question, depth: int) -> Pairs:
-        vector = vector_text(question.vector) if question.has_direction else None
-        if vector is None and "query" not in self._names:
-            return []
-        metadata = {
-            name: without_nul(value) if isinstance(value, str) else value
-            for name, value in question.query.metadata.items()
+    def _values(self, question: Question, depth: int) -> dict[str, Any]:
+        """Return the values of the user's SQL."""
+        query = question.query
+        texts = {**query.metadata, "query": query.text, "query_id": query.query_id}
+        values = {
+            name: without_nul([value])[0] if isinstance(value, str) else value
+            for name, value in texts.items()
         }
-        text, query_id = without_nul(question.text), without_nul(question.query.query_id)
-        values = {**metadata, "query": text, "query_id": query_id, "depth": depth, "vector": vector}
+        vector = vector_text(question.vector) if question.has_direction else None
+        values |= {"depth": depth, "vector": vector}
         missing = [name for name in self._names if name not in values]
         if missing:
             problem = f"the sql uses %({missing[0]})s"
             raise PostgresError(f"{problem}, and this query has no metadata of that name")
-        with self._connections.taken() as connection, connection.cursor() as cursor:
-            self._limit(connection)
-            cursor.execute(self.sql, values)
-            columns = [column.name for column in cursor.description or ()]
-            return pairs_of(cursor.fetchmany(depth) if columns else [], columns)
+        return values
 
     # --- what it says ----------------------------------------------------------------------------
 
@@ -454,3 +437,54 @@ class Postgres(LoadedEngine):
             return {"sql": self.sql, "params": self.options.params}
         names = () if self.needs_vectors else ("match", "rank", "normalization")
         return {**super().settings(), **{name: getattr(self.options, name) for name in names}}
+
+
+def _pairs(rows: Sequence[Sequence[Any]], columns: Sequence[str]) -> Pairs:
+    """Return ids and scores of rows; of ids alone, in the order of the rows.
+
+    Raises:
+        InputError: there is no such pair in the columns.
+        PostgresError: an id or a score is null.
+    """
+    if len(columns) not in (1, 2):
+        there = shown(", ".join(columns))
+        problem = f"but it returns {len(columns)} columns: {there}"
+        raise InputError(f"the sql must return an id and a score, or an id alone, {problem}")
+    pairs: Pairs = []
+    for place, row in enumerate(rows):
+        doc_id, score = row[0], row[1] if len(row) == 2 else float(len(rows) - place)
+        if doc_id is None or score is None:
+            raise PostgresError("the sql returned a row whose id or score is null")
+        if isinstance(doc_id, _NO_IDS):
+            problem = f"must be an id, but it holds {shown(doc_id)}; write it as text there"
+            raise InputError(f"the first column of the sql, {shown(columns[0])}, {problem}")
+        if isinstance(score, bool) or not isinstance(score, int | float | Decimal):
+            problem = f"must be a score, but it holds {shown(score)}"
+            raise InputError(f"the second column of the sql, {shown(columns[1])}, {problem}")
+        pairs.append((str(doc_id), float(score)))
+    return pairs
+
+
+def identifier(name: str) -> str:
+    """Return a name as SQL.
+
+    >>> identifier('a"b')
+    '"a""b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as SQL."""
+    doubled = text.replace("\\", "\\\\").replace("'", "''")
+    return f"E'{doubled}'"
+
+
+def vector_text(vector: Any) -> str:
+    """Return a vector as pgvector reads it."""
+    return f"[{','.join(map(repr, vector.tolist()))}]"
+
+
+def without_nul(texts: Sequence[str]) -> list[str]:
+    """Return texts without the one character that PostgreSQL cannot hold."""
+    return [text.replace("\0", " ") for text in texts]

@@ -3,8 +3,8 @@
 Every vector is compared, and equal scores are decided by id at the cut, so all of it is exact. The
 file is written beside its place and moved there when it is complete.
 
-Python's sqlite3 is used where it can do what is needed. Many builds of Python cannot load
-extensions, and so no vectors; there apsw is used, which brings a SQLite of its own.
+Words need nothing but Python's sqlite3. Many builds of it cannot load extensions, so vectors are
+searched by apsw, which brings a SQLite of its own.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import os
 import re
 import time
 import unicodedata
+from collections.abc import Mapping
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 from pydantic import Field
 
-from rankscope.errors import InputError, MissingExtraError
+from rankscope.errors import InputError
 from rankscope.retrieval.engines.base import Pairs, Question
 from rankscope.retrieval.engines.connections import Connections
 from rankscope.retrieval.engines.engine_folder import made_folder
@@ -55,7 +56,7 @@ class SqliteOptions(StoreOptions):
 class Sqlite(StoredEngine):
     """SQLite with FTS5 or sqlite-vec."""
 
-    kind, ending = "sqlite", "sqlite"
+    kind = "sqlite"
     options: SqliteOptions
 
     def __init__(self, options: SqliteOptions, context: Context) -> None:
@@ -65,29 +66,40 @@ class Sqlite(StoredEngine):
             if not _NAME.fullmatch(name):
                 raise SpecError(f"expected the name of an option of SQLite, got {name!r}")
         super().__init__(options, context)
-        self._library = _library(vectors=self.needs_vectors)
-        self._is_python = self._library.__name__ == "sqlite3"
-        names = ["sqlite-vec"] if self.needs_vectors else []
-        self.packages = tuple(names if self._is_python else ["apsw", *names])
-        self.promise(exact=True, deterministic=True, remote=False)
+        if self.needs_vectors:
+            self.packages = ("apsw", "sqlite-vec")
+            check_engine("apsw", **self.package)
+            check_engine("sqlite_vec", **{**self.package, "package": "sqlite-vec"})
         self._connections = Connections(lambda: self._open(self.file))
         self._loading: Any = None
         self._partial: tuple[Path, int | None] | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no document is missed: all that matches is compared."""
+        return True
 
     @property
     def file(self) -> Path:
         """The file of the index."""
         return self.folder / f"{self.index_name}.sqlite"
 
-    def identity(self) -> Identity:
-        """Say what exactly answers."""
-        versions = [f"SQLite {self._version}", *map(engine_version, self.packages)]
-        return super().identity().model_copy(update={"version": ", ".join(versions)})
+    @property
+    def _library(self) -> ModuleType:
+        if self.needs_vectors:
+            return engine("apsw", **self.package)
+        return engine("sqlite3", package="sqlite3", needed_for="the system sqlite")
 
     @property
     def _version(self) -> str:
         module = self._library
-        return str(module.sqlite_version if self._is_python else module.sqlitelibversion())
+        version = module.sqlitelibversion() if self.needs_vectors else module.sqlite_version
+        return f"SQLite {version}"
+
+    def identity(self) -> Identity:
+        """Say what exactly answers."""
+        version = ", ".join([self._version, *map(engine_version, self.packages)])
+        return super().identity().model_copy(update={"version": version})
 
     # --- the file --------------------------------------------------------------------------------
 
@@ -110,18 +122,16 @@ class Sqlite(StoredEngine):
         module = self._library
         try:
             connection = (
-                module.connect(path, isolation_level=None, check_same_thread=False)
-                if self._is_python
-                else module.Connection(str(path))
+                module.Connection(str(path))
+                if self.needs_vectors
+                else module.connect(path, isolation_level=None, check_same_thread=False)
             )
             connection.execute("PRAGMA schema_version").fetchall()  # reads it, if it is a database
             for name, value in self.options.params.items():
-                setting = value if isinstance(value, int) else str(value).replace("'", "''")
-                connection.execute(f"PRAGMA {name} = '{setting}'").fetchall()
+                connection.execute(f"PRAGMA {name} = {_literal(value)}").fetchall()
             if self.needs_vectors:
-                package = engine("sqlite_vec", **_VECTORS)
                 connection.enable_load_extension(True)
-                connection.load_extension(package.loadable_path())
+                connection.load_extension(engine("sqlite_vec", **self.package).loadable_path())
                 connection.enable_load_extension(False)
         except module.Error as error:
             problem = f"{path}: cannot be opened: {sentence(error)}"
@@ -130,13 +140,13 @@ class Sqlite(StoredEngine):
 
     # --- loading ---------------------------------------------------------------------------------
 
-    def exists(self) -> bool:
-        """Tell whether there is a file."""
-        return self.file.is_file()
-
     def is_loaded(self) -> bool:
         """Tell whether there is a file; it is in its place only when it is complete."""
         return self.file.is_file()
+
+    def exists(self) -> bool:
+        """Tell whether there is a file."""
+        return self.is_loaded()
 
     def create(self) -> None:
         """Make a file beside its place; what killed processes left there is removed."""
@@ -146,47 +156,44 @@ class Sqlite(StoredEngine):
         connection.execute("PRAGMA journal_mode = OFF").fetchall()
         connection.execute("PRAGMA synchronous = OFF").fetchall()
         connection.execute("BEGIN")
-        kind = "embedding BLOB" if self.needs_vectors else "unused"
         connection.execute(
-            f"CREATE TABLE documents (position INTEGER PRIMARY KEY, id TEXT NOT NULL, {kind})"
+            "CREATE TABLE documents (position INTEGER PRIMARY KEY, id TEXT NOT NULL, vector BLOB)"
         )
         connection.execute(
             "CREATE TABLE allowed (field TEXT, value TEXT, position INTEGER, "
             "PRIMARY KEY (field, value, position)) WITHOUT ROWID"
         )
         if not self.needs_vectors:
-            columns = [f"field_{at}" for at in range(len(self.weights))]
-            for name, value in self.options.create.items():
-                quoted = str(value).replace("'", "''")
-                columns.append(f"{name}='{quoted}'")
-            connection.execute(
-                f"CREATE VIRTUAL TABLE words USING fts5({', '.join(columns)}, content='')"
-            )
+            options = [f"{name}={_literal(value)}" for name, value in self.options.create.items()]
+            columns = ", ".join([*self._fields, *options, "content=''"])
+            connection.execute(f"CREATE VIRTUAL TABLE words USING fts5({columns})")
+
+    @property
+    def _fields(self) -> list[str]:
+        return [f"field_{at}" for at in range(len(self.weights))]
 
     def add(self, batch: Batch) -> None:
         """Write documents; their positions are in the order of equal scores."""
         positions = range(batch.first, batch.first + len(batch))
-        blobs: list[bytes | None] = [None] * len(batch)
+        vectors: list[bytes | None] = [None] * len(batch)
         if batch.vectors is not None:
-            blobs = [row.tobytes() if row.any() else None for row in batch.vectors]
-        execute = self._loading.executemany
-        rows = zip(positions, batch.doc_ids, blobs, strict=True)
-        execute("INSERT INTO documents VALUES (?, ?, ?)", list(rows))
+            vectors = [row.tobytes() if row.any() else None for row in batch.vectors]
+        self._insert("documents", zip(positions, batch.doc_ids, vectors, strict=True))
         if batch.vectors is None:
-            columns = self.field_texts(batch)
-            marks = ", ".join("?" * len(self.weights))
-            names = ", ".join(f"field_{at}" for at in range(len(self.weights)))
-            execute(
-                f"INSERT INTO words (rowid, {names}) VALUES (?, {marks})",
-                list(zip(positions, *columns, strict=True)),
-            )
-        values = [
+            columns = ("rowid", *self._fields)
+            self._insert("words", zip(positions, *batch.fields, strict=True), columns)
+        values = {
             (name, text, position)
             for position, of_document in zip(positions, batch.values, strict=True)
             for name, texts in of_document.items()
             for text in texts
-        ]
-        execute("INSERT OR IGNORE INTO allowed VALUES (?, ?, ?)", values)
+        }
+        self._insert("allowed", values)
+
+    def _insert(self, table: str, rows: Any, columns: tuple[str, ...] = ()) -> None:
+        marks = ", ".join("?" * (len(columns) or 3))
+        names = f"({', '.join(columns)}) " if columns else ""
+        self._loading.executemany(f"INSERT INTO {table} {names}VALUES ({marks})", list(rows))
 
     def finish(self) -> None:
         """Merge what FTS5 wrote batch by batch, and move the file to its place."""
@@ -207,18 +214,16 @@ class Sqlite(StoredEngine):
 
     # --- searching -------------------------------------------------------------------------------
 
-    def ask(self, question: Question, depth: int) -> Pairs:
+    def nearest(self, question: Question, depth: int, _: Mapping[str, Any]) -> Pairs:
         """Answer with one statement."""
         allowed, parameters = _allowed(question.filters)
         parameters["depth"] = depth
-        if self.needs_vectors:
-            if not question.has_direction or question.vector is None:
-                return []
+        if question.vector is not None:
             parameters["vector"] = question.vector.tobytes()
             where = f"position IN ({allowed})" if allowed else "1 = 1"
             statement = (
-                "SELECT id, 1.0 - vec_distance_cosine(vec_f32(embedding), vec_f32(:vector)) AS "
-                f"score FROM documents WHERE embedding IS NOT NULL AND {where} "
+                "SELECT id, 1.0 - vec_distance_cosine(vec_f32(vector), vec_f32(:vector)) AS score "
+                f"FROM documents WHERE vector IS NOT NULL AND {where} "
                 "ORDER BY score DESC, position LIMIT :depth"
             )
         else:
@@ -242,7 +247,8 @@ class Sqlite(StoredEngine):
         if "trigram" in str(self.options.create.get("tokenize", "")):
             words = [word for word in text.replace("\0", " ").split() if len(word) > 2]
         else:
-            kept = (letter if _is_in_word(letter) else " " for letter in text)
+            # a word has letters, and the vowel signs of many scripts, which are marks
+            kept = (sign if _is_letter(sign) or _category(sign) == "M" else " " for sign in text)
             words = [word for word in "".join(kept).split() if any(map(_is_letter, word))]
         different = {word.casefold(): word for word in words}.values()  # each costs time
         quoted = ['"' + word.replace('"', '""') + '"' for word in different]
@@ -269,10 +275,8 @@ class Sqlite(StoredEngine):
     def version(self) -> str:
         """Say which versions SQLite and sqlite-vec are."""
         if not self.needs_vectors:
-            return f"SQLite {self._version}"
-        with self._connections.taken() as connection:
-            (extension,) = connection.execute("SELECT vec_version()").fetchone()
-        return f"SQLite {self._version}, sqlite-vec {extension.removeprefix('v')}"
+            return self._version
+        return f"{self._version}, {engine_version('sqlite-vec')}"
 
     def count(self) -> int | None:
         """Say how many documents the index holds."""
@@ -282,25 +286,12 @@ class Sqlite(StoredEngine):
             return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
 
-_VECTORS = {"package": "sqlite-vec", "needed_for": "vectors in sqlite", "extra": "sqlite"}
+def _literal(value: object) -> str:
+    """Return a setting as SQL."""
+    return "'" + str(value).replace("'", "''") + "'"
 
 
-def _library(*, vectors: bool) -> Any:
-    """Return what speaks to SQLite; for vectors it must be able to load sqlite-vec."""
-    if vectors:
-        check_engine("sqlite_vec", **_VECTORS)
-    with suppress(ImportError):
-        module = import_module("sqlite3")
-        if not vectors or hasattr(module.Connection, "enable_load_extension"):
-            return module
-    try:
-        return engine("apsw", package="apsw", needed_for="sqlite", extra="sqlite")
-    except MissingExtraError:
-        needed_for = "sqlite, as this Python's sqlite3 cannot load extensions"
-        raise MissingExtraError("apsw", needed_for=needed_for, extra="sqlite") from None
-
-
-def _allowed(filters: dict[str, list[str]] | Any) -> tuple[str, dict[str, Any]]:
+def _allowed(filters: Mapping[str, list[str]]) -> tuple[str, dict[str, Any]]:
     """Return SQL for the positions of documents that pass filters, and its parameters."""
     parts: list[str] = []
     parameters: dict[str, Any] = {}
@@ -313,12 +304,10 @@ def _allowed(filters: dict[str, list[str]] | Any) -> tuple[str, dict[str, Any]]:
     return " INTERSECT ".join(parts), parameters
 
 
+def _category(sign: str) -> str:
+    return unicodedata.category(sign)[0]
+
+
 def _is_letter(sign: str) -> bool:
     """Tell whether FTS5 takes a sign for a part of a word."""
-    kind = unicodedata.category(sign)
-    return kind[0] in "LN" or kind == "Co"
-
-
-def _is_in_word(sign: str) -> bool:
-    """Tell whether a sign belongs to a word; the vowel signs of many scripts are marks."""
-    return _is_letter(sign) or unicodedata.category(sign)[0] == "M"
+    return _category(sign) in "LN" or unicodedata.category(sign) == "Co"

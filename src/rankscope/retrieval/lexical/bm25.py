@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +22,8 @@ from pydantic import Field, model_validator
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
 from rankscope.retrieval.cache_entries import make_folder, read_arrays, write_arrays
-from rankscope.retrieval.lexical.ngrams import NgramAnalyzer, Ngrams
 from rankscope.retrieval.lexical.postings import Postings
-from rankscope.retrieval.lexical.words import Analyzer, Language
+from rankscope.retrieval.lexical.words import Analyzer, Language, Ngrams
 from rankscope.retrieval.options import Options, SpecError, TextList
 from rankscope.retrieval.protocol import (
     Capabilities,
@@ -116,11 +115,8 @@ class BM25(System):
     def __init__(self, options: BM25Options, context: Context) -> None:
         check_engine("bm25s", package="bm25s", needed_for="the system bm25")
         self.options: BM25Options = options
-        self.analyzer = (
-            Analyzer(options.language, options.stopwords)
-            if options.ngrams is None
-            else NgramAnalyzer(*options.ngrams, options.stopwords or ())
-        )
+        dropped = options.stopwords if options.ngrams is None else options.stopwords or ()
+        self.analyzer = Analyzer(options.language, dropped, ngrams=options.ngrams)
         self._cache = context.cache
         self._corpus: Corpus | None = None
         self._texts: Texts | None = None
@@ -189,21 +185,16 @@ class BM25(System):
         return [self._answer(self.analyzer.terms(query.text), depth) for query in queries]
 
     def _answer(self, terms: Sequence[str], depth: int) -> Ranking:
-        return self.search_terms([(term, 1.0) for term in terms], depth)
-
-    def search_terms(self, terms: Sequence[tuple[str, float]], depth: int) -> Ranking:
-        """Answer a query of weighted terms; with weights of 1 the scores are bm25s' own."""
         began = time.perf_counter()
         index, texts = self._index, self._texts
         if index is None or texts is None:
             return Ranking()
         scores = np.zeros(len(texts.doc_ids), np.float32)
-        for term, weight in terms:
+        for term in terms:
             number = index.terms.get(term)
             if number is not None:
                 low, high = index.starts[number], index.starts[number + 1]
-                share = index.scores[low:high]
-                scores[index.positions[low:high]] += share if weight == 1 else share * weight
+                scores[index.positions[low:high]] += index.scores[low:high]
         best = best_positions(scores, depth)
         values = scores[best]
         count = int(np.searchsorted(-values, 0.0))  # only what shares a word with the query
@@ -213,20 +204,6 @@ class BM25(System):
             tuple(values[:count].tolist()),
             time.perf_counter() - began,
         )
-
-    def terms_of(self, doc_id: str) -> Counter[str]:
-        """Return how often each term occurs in a document."""
-        if self._texts is None:
-            return Counter()
-        return Counter(self.analyzer.terms(self._texts.text_of(doc_id)))
-
-    def share_of_documents(self, term: str) -> float:
-        """Return the share of documents that hold a term."""
-        if self._index is None or self._texts is None or term not in self._index.terms:
-            return 0.0
-        number = self._index.terms[term]
-        low, high = self._index.starts[number], self._index.starts[number + 1]
-        return float(high - low) / len(self._texts.doc_ids)
 
 
 def _store(path: Path, index: Index) -> None:

@@ -1,24 +1,26 @@
-"""Forms of answers: what a model is asked to write, and the strict reading of it.
+"""Forms of answers: the strict reading of what a model was asked to write.
 
 An answer is one JSON object with exactly the keys asked for. It may be in one code fence, and a
 model that thinks aloud may do so before it, up to ``</think>`` (what opens that is often part of a
-prompt that the endpoint adds); anything else around it is refused. So
-is a number that is not whole, an id that was not given, one that is missing, and one that occurs
-twice. What is wrong is one sentence, which is sent back to the model.
+prompt that the endpoint adds); anything else around it is refused. So is a number that is not
+whole, an id that was not given, one that is missing, and one that occurs twice. What is wrong is
+one sentence, which is sent back to the model.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from rankscope.errors import counted
 from rankscope.retrieval.llm.prompts import seen_only
 
 T = TypeVar("T")
+
+Form = Callable[[str], T]
+"""Reads an answer, or raises an `UnreadableError`."""
 
 MOST_TERMS = 50
 """Keywords or terms of one answer."""
@@ -37,31 +39,6 @@ class UnreadableError(Exception):
     """An answer that is not what was asked for; says in one sentence why."""
 
 
-class Form(Generic[T]):
-    """What an answer must look like."""
-
-    @abstractmethod
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of the answer."""
-
-    @abstractmethod
-    def read(self, content: str) -> T:
-        """Read an answer.
-
-        Raises:
-            UnreadableError: it is something else.
-        """
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [*properties],
-        "additionalProperties": False,
-    }
-
-
 def _no_constant(name: str) -> Any:
     raise ValueError(name)
 
@@ -73,12 +50,8 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def read_object(content: str, *keys: str) -> dict[str, Any]:
-    r"""Return the JSON object that an answer is; it has exactly these keys.
-
-    >>> read_object('```json\n{"grade": 2}\n```', "grade")
-    {'grade': 2}
-    """
+def _value(content: str, key: str) -> Any:
+    """Return the value in the JSON object that an answer is; it has exactly this key."""
     text = _THOUGHT.sub("", content, count=1)
     fenced = _FENCE.fullmatch(text)
     if fenced is not None:
@@ -91,77 +64,68 @@ def read_object(content: str, *keys: str) -> dict[str, Any]:
         raise UnreadableError("it is not JSON") from None
     if not isinstance(data, dict):
         raise UnreadableError("it is not a JSON object")
-    if {*data} != {*keys}:
-        raise UnreadableError(f"expected exactly the keys {', '.join(keys)}")
-    return data
+    if {*data} != {key}:
+        raise UnreadableError(f"expected exactly the key {key}")
+    return data[key]
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def read_terms(content: str, key: str) -> list[str]:
+    """Read a list of words or short phrases; spaces around them are dropped."""
+    terms = _value(content, key)
+    if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms):
+        raise UnreadableError(f"{key} must be a list of texts")
+    cleaned = [" ".join(seen_only(term).split()) for term in terms]
+    if not cleaned or not all(cleaned):
+        raise UnreadableError(f"{key} must hold terms, and none may be empty")
+    if len(cleaned) > MOST_TERMS or max(map(len, cleaned)) > LONGEST_TERM:
+        raise UnreadableError(
+            f"{key} must hold at most {MOST_TERMS} terms of at most {LONGEST_TERM} characters"
+        )
+    return cleaned
 
 
-@dataclass(frozen=True, slots=True)
-class Terms(Form[list[str]]):
-    """A list of words or short phrases under one key."""
+def read_passage(content: str) -> str:
+    r"""Read a text under the key ``passage``.
 
-    key: str
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of the answer."""
-        return _object(**{self.key: {"type": "array", "items": {"type": "string"}}})
-
-    def read(self, content: str) -> list[str]:
-        """Read the terms; spaces around them are dropped."""
-        terms = read_object(content, self.key)[self.key]
-        if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms):
-            raise UnreadableError(f"{self.key} must be a list of texts")
-        cleaned = [" ".join(seen_only(term).split()) for term in terms]
-        if not cleaned or not all(cleaned):
-            raise UnreadableError(f"{self.key} must hold terms, and none may be empty")
-        if len(cleaned) > MOST_TERMS or max(map(len, cleaned)) > LONGEST_TERM:
-            raise UnreadableError(
-                f"{self.key} must hold at most {MOST_TERMS} terms of at most {LONGEST_TERM} "
-                "characters"
-            )
-        return cleaned
+    >>> read_passage('```json\n{"passage": "Boil leeks."}\n```')
+    'Boil leeks.'
+    """
+    passage = _value(content, "passage")
+    cleaned = seen_only(passage).strip() if isinstance(passage, str) else ""
+    if not cleaned:
+        raise UnreadableError("passage must be a text that is not empty")
+    if len(passage) > LONGEST_PASSAGE:
+        raise UnreadableError(f"passage must have at most {LONGEST_PASSAGE} characters")
+    return cleaned
 
 
-@dataclass(frozen=True, slots=True)
-class Passage(Form[str]):
-    """A text under the key ``passage``."""
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of the answer."""
-        return _object(passage={"type": "string"})
-
-    def read(self, content: str) -> str:
-        """Read the passage."""
-        passage = read_object(content, "passage")["passage"]
-        cleaned = seen_only(passage).strip() if isinstance(passage, str) else ""
-        if not cleaned:
-            raise UnreadableError("passage must be a text that is not empty")
-        if len(passage) > LONGEST_PASSAGE:
-            raise UnreadableError(f"passage must have at most {LONGEST_PASSAGE} characters")
-        return cleaned
+def read_ranking(content: str, count: int) -> list[int]:
+    """Read the numbers from 1 to ``count``, each once, best first, under the key ``ranking``."""
+    ranking = _value(content, "ranking")
+    if not isinstance(ranking, list) or not all(type(number) is int for number in ranking):
+        raise UnreadableError("ranking must be a list of whole numbers")
+    _check_numbers(ranking, count)
+    return ranking
 
 
-@dataclass(frozen=True, slots=True)
-class Permutation(Form[list[int]]):
-    """The numbers from 1 to ``count``, each once, best first, under the key ``ranking``."""
-
-    count: int
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of the answer."""
-        return _object(ranking={"type": "array", "items": {"type": "integer"}})
-
-    def read(self, content: str) -> list[int]:
-        """Read the order."""
-        ranking = read_object(content, "ranking")["ranking"]
-        if not isinstance(ranking, list) or not all(map(_is_whole, ranking)):
-            raise UnreadableError("ranking must be a list of whole numbers")
-        _check_numbers(ranking, self.count)
-        return ranking
+def read_grades(content: str, count: int, highest: int) -> list[int]:
+    """Read a grade from 0 to ``highest`` for each document, in their order, under ``grades``."""
+    rows = _value(content, "grades")
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict) and {*row} == {"document", "grade"} for row in rows
+    ):
+        raise UnreadableError(
+            f'grades must be a list of {{"document": …, "grade": …}} for '
+            f"{counted(count, 'document')}"
+        )
+    if not all(type(row["document"]) is int and type(row["grade"]) is int for row in rows):
+        raise UnreadableError("documents and grades must be whole numbers")
+    by_number = {row["document"]: row["grade"] for row in rows}
+    _check_numbers([row["document"] for row in rows], count)
+    for grade in by_number.values():
+        if not 0 <= grade <= highest:
+            raise UnreadableError(f"there is no grade {grade}; there are 0 to {highest}")
+    return [by_number[number] for number in range(1, count + 1)]
 
 
 def _check_numbers(numbers: list[int], count: int) -> None:
@@ -175,52 +139,3 @@ def _check_numbers(numbers: list[int], count: int) -> None:
     missing = sorted({*range(1, count + 1)}.difference(numbers))
     if missing:
         raise UnreadableError(f"document {missing[0]} is missing; name all {count}")
-
-
-@dataclass(frozen=True, slots=True)
-class Better(Form[int]):
-    """Which of two documents is better, under the key ``better``: 1 or 2."""
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of the answer."""
-        return _object(better={"type": "integer", "enum": [1, 2]})
-
-    def read(self, content: str) -> int:
-        """Read the choice."""
-        better = read_object(content, "better")["better"]
-        if not _is_whole(better) or better not in (1, 2):
-            raise UnreadableError("better must be 1 or 2")
-        return int(better)
-
-
-@dataclass(frozen=True, slots=True)
-class Grades(Form[list[int]]):
-    """A grade from 0 to ``highest`` for each of ``count`` documents, under the key ``grades``."""
-
-    count: int
-    highest: int
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON schema of the answer."""
-        grade = {"type": "integer", "minimum": 0, "maximum": self.highest}
-        rows = _object(document={"type": "integer"}, grade=grade)
-        return _object(grades={"type": "array", "items": rows})
-
-    def read(self, content: str) -> list[int]:
-        """Read the grades, and return them in the order of the documents."""
-        rows = read_object(content, "grades")["grades"]
-        if not isinstance(rows, list) or not all(
-            isinstance(row, dict) and {*row} == {"document", "grade"} for row in rows
-        ):
-            raise UnreadableError(
-                'grades must be a list of {"document": …, "grade": …} for '
-                f"{counted(self.count, 'document')}"
-            )
-        if not all(_is_whole(row["document"]) and _is_whole(row["grade"]) for row in rows):
-            raise UnreadableError("documents and grades must be whole numbers")
-        _check_numbers([row["document"] for row in rows], self.count)
-        by_number = {row["document"]: row["grade"] for row in rows}
-        for grade in by_number.values():
-            if not 0 <= grade <= self.highest:
-                raise UnreadableError(f"there is no grade {grade}; there are 0 to {self.highest}")
-        return [by_number[number] for number in range(1, self.count + 1)]

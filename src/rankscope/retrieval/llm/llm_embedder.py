@@ -7,8 +7,9 @@ any embedder are, so a text is sent once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import Field
 
 from rankscope.errors import InputError, shown
@@ -21,8 +22,10 @@ from rankscope.retrieval.protocol import Capabilities
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.vector.embedders import EMBEDDERS, Embedder
 
-LARGEST = 3e38
-"""Vectors are kept in single precision."""
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
 
 
 class LlmEmbedderOptions(LlmOptions):
@@ -54,9 +57,9 @@ class LlmEmbedder(Embedder):
 
     def described(self) -> dict[str, Any]:
         """Say what model this is; nothing kept from another attempt is used."""
-        again = {"attempt": self._attempt} if self._attempt else {}
+        attempt = {"attempt": self._attempt} if self._attempt else {}
         dimensions = {"dimensions": self.options.dimensions}
-        return {"embedder": "llm", **self.options.named(), **dimensions, **again}
+        return {"embedder": "llm", **self.options.named(), **dimensions, **attempt}
 
     def facts(self) -> Sequence[ModelUsage]:
         """Say what was asked."""
@@ -66,20 +69,20 @@ class LlmEmbedder(Embedder):
         """Close all connections."""
         self._client.close()
 
-    def embed(self, texts: list[str]) -> list[list[float]]:
+    def embed(self, texts: list[str]) -> Floats:
         """Return the vector of each text."""
         size = self.options.batch
         batches = [texts[low : low + size] for low in range(0, len(texts), size)]
         parts = self._client.each(self._embedded, batches)
-        lengths = sorted({len(vector) for part in parts for vector in part})
+        lengths = sorted({part.shape[1] for part in parts})
         if len(lengths) > 1:
             raise InputError(
                 f"the embedder {self.name} returned vectors of length {lengths[0]} and of length "
                 f"{lengths[-1]}; do several models answer at {shown(self.options.url)}?"
             )
-        return [vector for part in parts for vector in part]
+        return np.concatenate(parts)
 
-    def _embedded(self, texts: list[str]) -> list[list[float]]:
+    def _embedded(self, texts: list[str]) -> Floats:
         body: dict[str, Any] = {"model": self.options.model, "input": texts}
         if self.options.dimensions is not None:
             body["dimensions"] = self.options.dimensions
@@ -88,46 +91,32 @@ class LlmEmbedder(Embedder):
             vectors = self._client.post(
                 "/embeddings",
                 body,
-                {**body, "input": ["leek soup"]},
-                estimated(body, 0),
                 lambda data: _vectors(data, len(texts)),
+                probe={**body, "input": ["leek soup"]},
+                most=estimated(body, 0),
             )
         except NoAnswerError as error:
-            meter.failed(str(error))
+            meter.count("failed")
             raise InputError(f"the embedder {self.name}: {error}") from None
-        self._check_length(vectors)
+        expected, length = self.options.dimensions, vectors.shape[1]
+        if expected not in (None, length):
+            raise InputError(
+                f"the embedder {self.name} returned vectors of length {length}, not of the "
+                f"{expected} dimensions asked for; the model may not be able to shorten them"
+            )
         meter.count("answered")
         return vectors
 
-    def _check_length(self, vectors: list[list[float]]) -> None:
-        expected = self.options.dimensions
-        for vector in vectors:
-            if expected is not None and len(vector) != expected:
-                raise InputError(
-                    f"the embedder {self.name} returned vectors of length {len(vector)}, not of "
-                    f"the {expected} dimensions asked for; the model may not be able to shorten "
-                    "them"
-                )
 
-
-def _vectors(data: Any, count: int) -> list[list[float]]:
+def _vectors(data: Any, count: int) -> Floats:
     """Take the vectors out of what an endpoint sent, in the order of the texts."""
     try:
         rows = {row["index"]: row["embedding"] for row in data["data"]}
         number = len(data["data"])
-    except (TypeError, KeyError):
-        raise UnreadableError("there are no embeddings in it") from None
-    if number != count or {*rows} != {*range(count)}:
-        raise UnreadableError(f"it has {number} embeddings for {count} texts, or wrong numbers")
-    vectors = [rows[place] for place in range(count)]
-    if not all(isinstance(vector, list) and vector and all(map(_is_number, vector))
-               for vector in vectors):  # fmt: skip
-        raise UnreadableError("an embedding is not a list of numbers")
-    if len({len(vector) for vector in vectors}) > 1:
-        raise UnreadableError("its embeddings are not equally long")
+        with np.errstate(over="ignore"):  # what single precision cannot hold is infinite
+            vectors = np.array([*map(rows.get, range(count))], np.float64).astype(np.float32)
+    except (TypeError, KeyError, ValueError, OverflowError):
+        raise UnreadableError("there is no list of numbers in it for each text") from None
+    if number != count or vectors.ndim != 2 or not vectors.size or not np.isfinite(vectors).all():
+        raise UnreadableError(f"there are no {count} embeddings in it, finite and equally long")
     return vectors
-
-
-def _is_number(value: object) -> bool:
-    """Tell whether a value is a number that vectors can hold; none is infinite."""
-    return type(value) in (int, float) and abs(value) < LARGEST  # type: ignore[arg-type]

@@ -4,53 +4,90 @@ A judge of any kind is worth as much as it agrees with people, and with itself. 
 with both: each repeat asks everything anew, and where there are labels of people the model is set
 beside them, and beside the best constant answer.
 
-A batch that the model does not grade as asked is asked about document by document; what is then
-still without a grade is left out, and listed.
+The model is not shown who retrieved a document or where, and gets the documents of a query in an
+order that has nothing to do with any ranking. A batch that it does not grade as asked is asked
+about document by document; what is then still without a grade is left out, and listed.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import polars as pl
+from pydantic import Field, model_validator
 
 from rankscope.collection.ratings import Ratings, as_ratings
 from rankscope.diagnosis.analysis import Inputs
 from rankscope.diagnosis.judges import Judges, JudgesConfig, judges
 from rankscope.document.views import Shown
-from rankscope.errors import InputError
+from rankscope.errors import InputError, shown
 from rankscope.findings import NotApplicable
-from rankscope.part import Part
+from rankscope.part import Part, PrivateText
 from rankscope.records.origin import ModelUsage
-from rankscope.reports.judging.judging_pool import JudgingPool
+from rankscope.reports.judging.judging_pool import DocumentText, JudgingPool, QueryText
+from rankscope.reports.judging.judgment_exports import middle_grade
 from rankscope.reports.judging.judgment_log import Pair
-from rankscope.retrieval.llm.answer_forms import Grades
+from rankscope.retrieval.llm.answer_forms import read_grades
 from rankscope.retrieval.llm.chat import Chat
-from rankscope.retrieval.llm.client import NoAnswerError, NoUsableAnswerError
-from rankscope.retrieval.llm.judging_batches import (
-    Batch,
-    JudgeOptions,
-    UnjudgedPair,
-    batches_of,
-    judge_prompt,
-    pairs_with_texts,
+from rankscope.retrieval.llm.llm_options import ChatOptions
+from rankscope.retrieval.llm.prompts import (
+    Message,
+    Prompt,
+    document_blocks,
+    query_block,
+    read_prompt,
 )
-from rankscope.retrieval.llm.prompts import Prompt
-from rankscope.retrieval.options import read_options
+from rankscope.retrieval.llm.spending import Tokens, estimated
+from rankscope.retrieval.options import SpecError, read_options
 from rankscope.retrieval.registry import Context
 from rankscope.retrieval.waiting import Progress
 from rankscope.statistics.settings import Settings
+
+RUBRIC = 3
+"""The highest grade of the prompt that comes with rankscope."""
 
 HUMAN = "human"
 """What the labels of people are called beside the model."""
 
 LISTED = 1000
 """So many pairs without a grade are listed."""
+
+
+class JudgeOptions(ChatOptions):
+    """A model that judges, and how."""
+
+    batch: int = Field(default=10, ge=1, le=100)
+    """How many documents of a query are graded in one request."""
+    highest: int = Field(default=RUBRIC, ge=1, le=10)
+    """The highest grade; with another one than 3, give a prompt that says what grades mean."""
+
+    @model_validator(mode="after")
+    def _grades_are_explained(self) -> Self:
+        if self.highest != RUBRIC and self.prompt is None:
+            raise SpecError(
+                f"the prompt explains the grades 0 to {RUBRIC}, and highest is {self.highest}; "
+                "give a prompt of yours that says what the grades mean"
+            )
+        return self
+
+
+class UnjudgedPair(Part):
+    """A pair without a grade."""
+
+    query_id: str
+    """The query."""
+    doc_id: str
+    """The document."""
+    repeat: int
+    """In which repeat; 0: in all."""
+    reason: str
+    """Why."""
 
 
 class LlmJudging(Part, Shown):
@@ -83,64 +120,159 @@ class LlmJudging(Part, Shown):
     """Why there is no agreement; '' if there is."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedByLlm:
+class JudgingPlan(Part, Shown):
+    """What judging would take; nothing was sent."""
+
+    model: str
+    """The model that would be asked."""
+    url: str
+    """Where texts would be sent."""
+    pairs: int
+    """Pairs with texts, each judged in every repeat."""
+    without_texts: int
+    """Pairs that cannot be judged, as a text is missing."""
+    repeats: int
+    """How often each would be judged."""
+    requests: int
+    """Requests, if none is repeated and no reply is kept from before."""
+    prompt_tokens: int
+    """About how many tokens would be sent at most: one for every three characters, and for every
+    two bytes of letters that are not ASCII."""
+    cost: float | None
+    """About what these would cost at most, with the longest answers allowed; null: no price was
+    stated."""
+    prompt: str
+    """The SHA-256 of the prompt's file."""
+    example: PrivateText
+    """The first request, as text."""
+
+
+class JudgedByLlm(NamedTuple):
     """Ratings by a model, and what is to be known about them."""
 
     ratings: Ratings
     result: LlmJudging
 
 
-@dataclass(slots=True)
-class _Round:
-    """One round of judging: what was graded so far, by pair and repeat."""
+# --- what is asked -------------------------------------------------------------------------------
 
-    chat: Chat
-    prompt: Prompt
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Documents of one query that are graded in one request."""
+
+    query_id: str
+    query: str
+    documents: tuple[tuple[str, str], ...]
+    repeat: int
+
+    def single(self) -> list[_Batch]:
+        """Return a batch for each document."""
+        rows = self.documents
+        return [_Batch(self.query_id, self.query, (row,), self.repeat) for row in rows]
+
+    def messages(self, prompt: Prompt, options: JudgeOptions) -> list[Message]:
+        """Return what is sent."""
+        texts = [text for _, text in self.documents]
+        return prompt.filled(
+            {
+                "query": query_block(self.query),
+                "documents": document_blocks(texts, options.characters),
+                "count": str(len(texts)),
+                "highest": str(options.highest),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A pool to judge: its pairs that can be judged, those that cannot, and the prompt."""
+
     options: JudgeOptions
-    total: int
-    progress: Progress | None
-    grades: dict[tuple[Pair, int], int] = field(default_factory=dict)
-    unjudged: list[UnjudgedPair] = field(default_factory=list)
-    lock: Lock = field(default_factory=Lock)
+    prompt: Prompt
+    pairs: list[Pair]
+    textless: list[UnjudgedPair]
+    batches: list[_Batch]
 
-    def judge(self, batch: Batch) -> None:
-        """Grade a batch, if need be document by document."""
-        try:
-            grades = self._graded(batch)
-        except NoUsableAnswerError as error:
-            if len(batch.documents) > 1:
-                self.chat.fell_back()
-                for document in batch.single():
-                    self.judge(document)
-                return
-            self._leave_out(batch, str(error))
-        except NoAnswerError as error:
-            self._leave_out(batch, str(error))
+
+def _job(pool: JudgingPool, options: JudgeOptions, repeats: int, folder: Path | None) -> _Job:
+    path = None if options.prompt is None else Context(folder=folder).path(options.prompt)
+    prompt = read_prompt("judge", path, ("query", "documents", "count", "highest"))
+    pairs: list[Pair] = []
+    textless = []
+    for pair in pool.pairs:
+        query, document = pool.queries.get(pair.query_id), pool.documents.get(pair.doc_id)
+        if query is None or not query.text.strip():
+            reason = "the query has no text"
+        elif document is None or not _document_text(document).strip():
+            reason = "the document has no text"
         else:
-            with self.lock:
-                for (doc_id, _), grade in zip(batch.documents, grades, strict=True):
-                    self.grades[Pair(batch.query_id, doc_id), batch.repeat] = grade
-        self._report()
+            pairs.append(pair)
+            continue
+        textless.append(UnjudgedPair(**pair._asdict(), repeat=0, reason=reason))
+    if not pairs:
+        why = f"of {shown(textless[0].doc_id)} {textless[0].reason}" if textless else "it is empty"
+        raise InputError(
+            f"{pool.source}: no pair has the texts of its query and document ({why}); give queries "
+            "and a corpus that hold them"
+        )
+    return _Job(options, prompt, pairs, textless, _batches(pairs, pool, options.batch, repeats))
 
-    def _graded(self, batch: Batch) -> list[int]:
-        form = Grades(len(batch.documents), self.options.highest)
-        messages = batch.messages(self.prompt, self.options)
-        return self.chat.answer(messages, form, attempt=batch.repeat)
 
-    def _leave_out(self, batch: Batch, reason: str) -> None:
-        with self.lock:
-            self.unjudged += [
-                UnjudgedPair(
-                    query_id=batch.query_id, doc_id=doc_id, repeat=batch.repeat, reason=reason
-                )
-                for doc_id, _ in batch.documents
+def _batches(pairs: Sequence[Pair], pool: JudgingPool, size: int, repeats: int) -> list[_Batch]:
+    """Cut the documents of each query into batches, in an order that no ranking had."""
+    by_query: dict[str, list[str]] = {}
+    for pair in pairs:
+        by_query.setdefault(pair.query_id, []).append(pair.doc_id)
+    batches = []
+    for repeat in range(1, repeats + 1):
+        for query_id, doc_ids in by_query.items():
+            shuffled = sorted(doc_ids, key=partial(_digest, query_id))
+            texts = [(doc_id, _document_text(pool.documents[doc_id])) for doc_id in shuffled]
+            query = _query_text(pool.queries[query_id])
+            batches += [
+                _Batch(query_id, query, tuple(texts[low : low + size]), repeat)
+                for low in range(0, len(texts), size)
             ]
+    return batches
 
-    def _report(self) -> None:
-        if self.progress is not None:
-            with self.lock:
-                self.progress(len(self.grades) + len(self.unjudged), self.total)
+
+def _query_text(query: QueryText) -> str:
+    needs = [f"{name.replace('_', ' ')}: {text}" for name, text in query.needs]
+    return "\n\n".join([query.text, *needs]) if needs else query.text
+
+
+def _document_text(document: DocumentText) -> str:
+    known = [text for text in (document.title, document.text) if text.strip()]
+    return "\n".join(known or [f"{name}: {text}" for name, text in document.fields])
+
+
+def _digest(*ids: str) -> bytes:
+    return hashlib.blake2b("\x00".join(ids).encode("utf-8", "surrogatepass")).digest()
+
+
+def plan_judging(
+    pool: JudgingPool, options: JudgeOptions, *, repeats: int = 1, folder: Path | None = None
+) -> JudgingPlan:
+    """Say what judging would take, and send nothing."""
+    job = _job(pool, options, repeats, folder)
+    sent = [batch.messages(job.prompt, options) for batch in job.batches]
+    most = sum((estimated(each, options.longest_answer()) for each in sent), Tokens())
+    return JudgingPlan(
+        model=options.model,
+        url=options.url,
+        pairs=len(job.pairs),
+        without_texts=len(job.textless),
+        repeats=repeats,
+        requests=len(sent),
+        prompt_tokens=most.prompt,
+        cost=most.cost(options.price),
+        prompt=job.prompt.sha256,
+        example="\n\n".join(f"[{message['role']}]\n{message['content']}" for message in sent[0]),
+    )
+
+
+# --- judging -------------------------------------------------------------------------------------
 
 
 def judge_with_llm(
@@ -164,56 +296,67 @@ def judge_with_llm(
             is used up; replies so far are kept.
     """
     options = llm if isinstance(llm, JudgeOptions) else read_options(JudgeOptions, llm)
-    prompt = judge_prompt(options, folder)
-    known, textless = pairs_with_texts(pool)
+    job = _job(pool, options, repeats, folder)
     chat = Chat(options, Context(cache=cache), part="the judge llm")
-    judging = _Round(chat, prompt, options, repeats * len(known), progress)
+    given: dict[tuple[Pair, int], int] = {}
+    left_out: list[UnjudgedPair] = []
+
+    def judge(batch: _Batch) -> None:
+        """Grade a batch, if need be document by document; several threads do at the same time."""
+        count = len(batch.documents)
+        form = partial(read_grades, count=count, highest=options.highest)
+        answer = chat.ask(batch.messages(job.prompt, options), form, attempt=batch.repeat)
+        if answer.is_unreadable and count > 1:
+            chat.fell_back()
+            for document in batch.single():
+                judge(document)
+            return
+        for at, (doc_id, _) in enumerate(batch.documents):
+            pair = Pair(batch.query_id, doc_id)
+            if answer.value is not None:
+                given[pair, batch.repeat] = answer.value[at]
+            else:
+                left_out.append(
+                    UnjudgedPair(**pair._asdict(), repeat=batch.repeat, reason=answer.problem)
+                )
+        if progress is not None:
+            progress(len(given) + len(left_out), repeats * len(job.pairs))
+
     try:
-        chat.client.each(judging.judge, batches_of(known, pool, options.batch, repeats))
+        chat.client.each(judge, job.batches)
     finally:
         chat.client.close()
-    if not judging.grades:
-        reason = judging.unjudged[0].reason
+    if not given:
         raise InputError(
-            f"{chat.client.part}: no pair was judged ({reason}); see what is sent with --dry-run, "
-            "or ask another model"
+            f"{chat.client.part}: no pair was judged ({left_out[0].reason}); see what is sent with "
+            "--dry-run, or ask another model"
         )
-    ratings = _ratings(judging.grades, known, options.model, repeats)
+    ratings = as_ratings(
+        [
+            {**pair._asdict(), "rater": options.model, "repeat": repeat, "grade": grade}
+            for pair in job.pairs
+            for repeat in range(1, repeats + 1)
+            if (grade := given.get((pair, repeat))) is not None
+        ]
+    )
     agreement = _agreement(ratings, options.model, human or {})
-    unjudged = [*textless, *sorted(judging.unjudged, key=lambda row: (row.query_id, row.doc_id))]
-    counts = Counter(judging.grades.values())
-    is_judged = isinstance(agreement, Judges)
+    unjudged = [*job.textless, *sorted(left_out, key=lambda row: (row.query_id, row.doc_id))]
+    counts = Counter(given.values())
     result = LlmJudging(
         model=options.model,
-        prompt=prompt.sha256,
+        prompt=job.prompt.sha256,
         parameters=options.named(),
-        pairs=len(pool),
+        pairs=len(pool.pairs),
         repeats=repeats,
-        ratings=len(judging.grades),
+        ratings=len(given),
         grades={str(grade): counts[grade] for grade in range(options.highest + 1)},
         unjudged=tuple(unjudged[:LISTED]),
-        unjudged_count=len(judging.unjudged) + repeats * len(textless),
-        usage=chat.usage(),
-        agreement=agreement if isinstance(agreement, Judges) else None,
-        agreement_reason="" if is_judged else agreement.reason,  # type: ignore[union-attr]
+        unjudged_count=len(left_out) + repeats * len(job.textless),
+        usage=chat.meter.usage(with_cached=True),
+        agreement=None if isinstance(agreement, NotApplicable) else agreement,
+        agreement_reason=agreement.reason if isinstance(agreement, NotApplicable) else "",
     )
     return JudgedByLlm(ratings, result)
-
-
-# --- what comes of it ----------------------------------------------------------------------------
-
-
-def _ratings(
-    grades: Mapping[tuple[Pair, int], int], pairs: Iterable[Pair], rater: str, repeats: int
-) -> Ratings:
-    """Return the grades as ratings, in the order of the pool; a repeat is one of the same rater."""
-    rows = [
-        {**pair._asdict(), "rater": rater, "repeat": repeat, "grade": grades[pair, repeat]}
-        for pair in pairs
-        for repeat in range(1, repeats + 1)
-        if (pair, repeat) in grades
-    ]
-    return as_ratings(rows)
 
 
 def _agreement(ratings: Ratings, model: str, human: Mapping[Pair, float]) -> Judges | NotApplicable:
@@ -227,8 +370,7 @@ def _agreement(ratings: Ratings, model: str, human: Mapping[Pair, float]) -> Jud
         if pair in judged
     ]
     if not rows:
-        inputs = Inputs(ratings=ratings, settings=Settings())
-        return judges.answer(JudgesConfig(), inputs)
+        return judges.answer(JudgesConfig(), Inputs(ratings=ratings, settings=Settings()))
     both = as_ratings(pl.concat([frame, pl.DataFrame(rows, schema=frame.schema)]))
     config = JudgesConfig(judge=model, reference=name)
     return judges.answer(config, Inputs(ratings=both, settings=Settings()))
@@ -236,8 +378,6 @@ def _agreement(ratings: Ratings, model: str, human: Mapping[Pair, float]) -> Jud
 
 def median_grades(ratings: Ratings) -> dict[str, dict[str, int]]:
     """Return one grade for each pair: the middle one of its repeats, of two the lower."""
-    from rankscope.reports.judging.judgment_exports import middle_grade  # noqa: PLC0415
-
     given: dict[Pair, list[int]] = {}
     for query_id, doc_id, _, _, grade in ratings.to_polars().iter_rows():
         given.setdefault(Pair(query_id, doc_id), []).append(int(grade))

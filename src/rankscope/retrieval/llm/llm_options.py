@@ -7,7 +7,7 @@ how often and for how much money the model may be asked.
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -18,7 +18,6 @@ from rankscope.retrieval.web import WebOptions
 
 _KEY = re.compile(r"[\x21-\x7e]+")
 _PATHS = ("/chat/completions", "/completions", "/embeddings")
-
 
 _LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict")
 """What endpoints call the length of the longest answer."""
@@ -143,11 +142,9 @@ class ChatOptions(LlmOptions):
     """Sent with every request; null: not sent."""
     max_tokens: int | None = Field(default=1024, ge=1)
     """The longest answer; null: not sent. A model that thinks before it answers needs more."""
-    response_format: Literal["none", "json_object", "json_schema"] = "none"
-    """Whether the endpoint is asked to enforce JSON, or our schema; many cannot. Answers are
-    checked in any case."""
     extra: dict[str, Any] = Field(default_factory=dict)
-    """More parameters of the request, as the endpoint knows them; recorded, so no keys."""
+    """More parameters of the request, as the endpoint knows them, such as
+    {response_format: {type: json_object}}; recorded, so no keys."""
 
     @field_validator("extra")
     @classmethod
@@ -185,6 +182,5 @@ class ChatOptions(LlmOptions):
         return {
             **super().named(),
             "parameters": self.parameters(),
-            "response_format": self.response_format,
             "characters": self.characters,
         }

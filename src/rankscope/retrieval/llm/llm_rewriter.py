@@ -7,16 +7,16 @@ the model cannot rewrite is asked as it is, and counted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
-from rankscope.retrieval.llm.answer_forms import Passage, Terms
-from rankscope.retrieval.llm.chat import Asking, Chat
+from rankscope.retrieval.llm.answer_forms import Form, read_passage, read_terms
+from rankscope.retrieval.llm.chat import Asking
 from rankscope.retrieval.llm.llm_options import ChatOptions
-from rankscope.retrieval.llm.prompts import query_block, read_prompt
-from rankscope.retrieval.protocol import Capabilities, Query, Ranking, System
+from rankscope.retrieval.llm.prompts import query_block
+from rankscope.retrieval.protocol import Query
 from rankscope.retrieval.registry import Context
-from rankscope.retrieval.stages.rewrite import REWRITERS, Rewriter
+from rankscope.retrieval.stages.rewrite import REWRITERS, Rewriter, Rewritten
 
 
 class LlmRewriterOptions(ChatOptions):
@@ -31,15 +31,10 @@ class LlmRewriterOptions(ChatOptions):
 class LlmRewriter(Asking, Rewriter):
     """A language model before a system."""
 
-    capabilities = Capabilities(deterministic=False, concurrent=True, remote=True)
-    seconds_to_answer = 60.0
-
     def __init__(self, options: LlmRewriterOptions, context: Context) -> None:
         self.options: LlmRewriterOptions = options
-        path = None if options.prompt is None else context.path(options.prompt)
-        self._prompt = read_prompt(f"rewrite-{options.style}", path, ("query",))
-        part = f"the rewriter llm ({options.style})"
-        self._chat = Chat(options, context, part=part, owner=self)
+        part, prompt = f"the rewriter llm ({options.style})", f"rewrite-{options.style}"
+        super().__init__(context, part=part, prompt=prompt, places=("query",))
 
     def described(self) -> dict[str, Any]:
         """Say what rewrites."""
@@ -54,33 +49,27 @@ class LlmRewriter(Asking, Rewriter):
         """Describe the model, for the record of an experiment."""
         return self.described()
 
-    def search(self, inner: System, queries: Sequence[Query], depth: int) -> list[Ranking]:
-        """Ask the system below the rewritten queries; an empty one finds nothing."""
-        answers = [Ranking() for _ in queries]
-        asked = [at for at, query in enumerate(queries) if query.text.strip()]
-        if not asked:
-            return answers
-        rewritten = self._chat.each_timed(self._rewritten, [queries[at] for at in asked])
-        rankings = inner.search([query for query, _ in rewritten], depth)
-        for at, (_, spent), ranking in zip(asked, rewritten, rankings, strict=True):
-            answers[at] = replace(ranking, seconds=ranking.seconds + spent)
-        return answers
+    def rewritten(self, queries: Sequence[Query]) -> list[Rewritten]:
+        """Return each query in other words, several at a time."""
+        return self._chat.client.each(self._rewritten, queries)
 
-    def _rewritten(self, query: Query) -> Query:
-        return replace(query, text=self.rewrite(query.text, query.query_id))
-
-    def rewrite(self, text: str, query_id: str | None = None) -> str:
+    def rewrite(self, text: str) -> str:
         """Return a query in other words, or as it is if the model has none."""
-        messages = self._prompt.filled({"query": query_block(text)})
-        if self.options.style == "hyde":
-            passage = self._chat.ask(messages, Passage(), query_id=query_id)
-            if passage is not None:
-                return passage
-        else:
-            key = "keywords" if self.options.style == "keywords" else "terms"
-            terms = self._chat.ask(messages, Terms(key), query_id=query_id)
-            if terms is not None:
-                before = [text] if self.options.style == "expansion" else []
-                return " ".join([*before, *terms])
-        self._chat.fell_back()
-        return text
+        return self._rewritten(Query("", text)).text
+
+    def _rewritten(self, query: Query) -> Rewritten:
+        messages = self._prompt.filled({"query": query_block(query.text)})
+        style = self.options.style
+        form: Form[list[str]] = _passage
+        if style != "hyde":
+            form = partial(read_terms, key="keywords" if style == "keywords" else "terms")
+        answer = self._chat.ask(messages, form, query_id=query.query_id)
+        if answer.value is None:
+            self._chat.fell_back()
+            return Rewritten(query.text, answer.seconds)
+        before = [query.text] if style == "expansion" else []
+        return Rewritten(" ".join([*before, *answer.value]), answer.seconds)
+
+
+def _passage(content: str) -> list[str]:
+    return [read_passage(content)]

@@ -8,7 +8,7 @@ text is ever replaced in turn.
 The texts of queries and documents are data. Each is sent between tags of its own, with a number
 for a name: ids are not sent. Inside a text nothing can look like such a tag, and characters that
 nobody sees are taken out. So no text can end its block or begin another. What a text *says* cannot
-be kept from a model: see docs/how-to/use-language-models.md.
+be kept from a model: see docs/how-to/use-models.md.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ def read_prompt(name: str, path: Path | None, places: Iterable[str]) -> Prompt:
     text = decoded(content, source=source).replace("\r\n", "\n").removeprefix("\ufeff")
     parts = _parts(text, source)
     known = [*places]
-    asked = [place[1] for part in parts.values() for place in _PLACE.finditer(part)]
-    for place in asked:
+    used = [place[1] for part in parts.values() for place in _PLACE.finditer(part)]
+    for place in used:
         if place not in known:
             listed = ", ".join(f"{{{{{each}}}}}" for each in known)
             raise InputError(f"{source}: {{{{{place}}}}} is not one of {listed}")
     for place in ("query", "documents"):
-        if place in known and place not in asked:
+        if place in known and place not in used:
             raise InputError(
                 f"{source}: the prompt lacks {{{{{place}}}}}, and would not ask about it"
             )

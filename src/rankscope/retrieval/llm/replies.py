@@ -1,19 +1,17 @@
-"""Replies of language models, kept by a hash of all that was sent, so that nothing is asked twice.
+"""Replies of language models, cached by a hash of all that was sent, so nothing is asked twice.
 
-A reply is kept as the model gave it, also one that cannot be read: the same question has the same
-answer the next time, and the same counts. A question that is under way is not asked a second time
-meanwhile; whoever asks it waits for the first.
+A reply is cached as the model gave it, also one that cannot be read: the same question has the same
+answer the next time, and the same counts.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rankscope.records.origin import fingerprint
 from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
@@ -34,26 +32,24 @@ class Reply:
     """How long the answer took when it was asked for."""
 
 
-Source = Literal["asked", "kept", "shared"]
-"""Where a reply is from: asked for now, kept from before, or what another thread asked for."""
-
-
 class Outcome(NamedTuple):
-    """A reply, where it is from, what it is kept under, and whether it was not used before."""
+    """A reply, the key it is cached under, and where it is from."""
 
     reply: Reply
-    source: Source
     key: str
+    is_new: bool
+    """It was asked for now."""
     is_first: bool
+    """It was not used before."""
 
 
 class Replies:
-    """The replies of one model; without a folder they are kept as long as this lives."""
+    """The replies of one model; without a folder they are known as long as this lives."""
 
     def __init__(self, cache: Path | None, model: object) -> None:
         self._folder = None if cache is None else cache / "replies" / fingerprint(model)
         self._known: dict[str, Reply] = {}
-        self._under_way: dict[str, Future[Reply]] = {}
+        self._turns: dict[str, Lock] = {}
         self._used: set[str] = set()
         self._lock = Lock()
 
@@ -67,39 +63,22 @@ class Replies:
     def get(self, sent: object, ask: Callable[[], Reply]) -> Outcome:
         """Return the reply to what is ``sent``, asking only if there is none.
 
-        ``sent`` is plain data, without any secret.
+        ``sent`` is plain data, without any secret. Of several threads that send the same, one asks.
         """
         key = fingerprint(sent)
-        reply = self._kept(key)
-        if reply is not None:
-            return Outcome(reply, "kept", key, self.use(key))
         with self._lock:
-            waiting = self._under_way.get(key)
-            if waiting is None:
-                mine: Future[Reply] = Future()
-                self._under_way[key] = mine
-        if waiting is not None:
-            return Outcome(waiting.result(), "shared", key, is_first=False)
-        try:
-            reply = self._kept(key)  # another thread may just have finished
-            source: Source = "asked" if reply is None else "kept"
-            is_first = self.use(key)  # before others can find it and take it for an earlier one
+            turn = self._turns.setdefault(key, Lock())
+        with turn:
+            reply = self._cached(key)
+            is_new = reply is None
             if reply is None:
                 reply = ask()
-                self._keep(key, reply)
-            mine.set_result(reply)
-        except BaseException as error:
-            mine.set_exception(error)
-            raise
-        finally:
-            with self._lock:
-                del self._under_way[key]
-        return Outcome(reply, source, key, is_first)
+                self._write(key, reply)
+            return Outcome(reply, key, is_new, self.use(key))
 
-    def _kept(self, key: str) -> Reply | None:
+    def _cached(self, key: str) -> Reply | None:
         if self._folder is None:
-            with self._lock:
-                return self._known.get(key)
+            return self._known.get(key)
         content = read_entry(self._folder / f"{key}.reply")
         if content is None:
             return None
@@ -108,10 +87,9 @@ class Replies:
         except (ValueError, TypeError):  # of another version
             return None
 
-    def _keep(self, key: str, reply: Reply) -> None:
+    def _write(self, key: str, reply: Reply) -> None:
         if self._folder is None:
-            with self._lock:
-                self._known[key] = reply
+            self._known[key] = reply
         else:
             text = json.dumps(asdict(reply), ensure_ascii=False)
             path = make_folder(self._folder) / f"{key}.reply"

@@ -11,7 +11,8 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Condition, Lock
+from threading import Condition
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +28,6 @@ CHARACTERS_PER_TOKEN = 3
 
 BYTES_PER_TOKEN = 2
 """The same for letters that are not ASCII: a Chinese one is up to one and a half tokens."""
-
-REASONS = 5
-"""So many reasons of failures are kept, the most frequent ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +83,17 @@ class Meter:
         self._seconds: list[float] = []
         self._under_way = 0
         self._reserved = Tokens()
-        self._reasons: Counter[str] = Counter()
+        self._cached: list[Receipt] = []
 
     def count(self, name: str, number: int = 1) -> None:
         """Count a question: answered, cached, failed, fallen_back, unanswered, unreadable."""
         with self._changed:
             self._counts[name] += number
 
-    def failed(self, reason: str) -> None:
-        """Count a question without a usable answer."""
+    def count_cached(self, receipt: Receipt) -> None:
+        """Count what a reply had taken that was cached before."""
         with self._changed:
-            self._counts["failed"] += 1
-            if reason in self._reasons or len(self._reasons) < 1000:
-                self._reasons[reason] += 1
+            self._cached.append(receipt)
 
     @property
     def unanswered(self) -> int:
@@ -105,13 +101,7 @@ class Meter:
         with self._changed:
             return self._counts["unanswered"]
 
-    @property
-    def reasons(self) -> dict[str, int]:
-        """Why questions failed: the most frequent reasons, and how many questions each."""
-        with self._changed:
-            return dict(self._reasons.most_common(REASONS))
-
-    def reserve(self, most: Tokens, *, again: bool) -> None:
+    def reserve(self, most: Tokens, *, is_repeat: bool) -> None:
         """Let a request through, or stop: the budget would be exceeded.
 
         Raises:
@@ -128,7 +118,7 @@ class Meter:
             self._under_way += 1
             self._reserved += most
             self._counts["requests"] += 1
-            self._counts["retried"] += again
+            self._counts["retried"] += is_repeat
 
     def settle(self, most: Tokens, took: Tokens | None, seconds: float) -> None:
         """Replace what a request may have taken by what it took; None: nobody knows."""
@@ -160,12 +150,22 @@ class Meter:
         uncounted = f", and up to {counted(more, 'token')} that nobody counted" if more else ""
         return f"{requests}, {counted(self._used.all, 'token')}{money}{uncounted}"
 
-    def usage(self, kept: KeptUsage | None = None) -> ModelUsage:
-        """Return all counts, for the record; ``kept`` is what was kept from before."""
+    def usage(self, *, with_cached: bool = False) -> ModelUsage:
+        """Return all counts, for the record; if wanted, with what cached replies had taken."""
         with self._changed:
-            counts, seconds = Counter(self._counts), list(self._seconds)
-            used = self._used
-        p50, p95 = _percentiles(seconds)
+            counts, cached = Counter(self._counts), list(self._cached)
+            spent = self._spent(self._used, self._seconds)
+        known = [
+            Tokens(receipt.prompt_tokens, receipt.completion_tokens)
+            for receipt in cached
+            if receipt.prompt_tokens is not None and receipt.completion_tokens is not None
+        ]
+        tokens = sum(known, Tokens()) if known or not cached else None
+        of_cached = KeptUsage(
+            requests=len(cached),
+            uncounted=len(cached) - len(known),
+            **self._spent(tokens, [receipt.seconds for receipt in cached]),
+        )
         names = (
             *("requests", "answered", "cached", "retried"),
             *("failed", "fallen_back", "unanswered", "unreadable"),
@@ -173,57 +173,19 @@ class Meter:
         return ModelUsage(
             part=self._part,
             model=self._model,
+            kept=of_cached if with_cached else None,
             **{name: counts[name] for name in names},
-            prompt_tokens=used.prompt,
-            completion_tokens=used.completion,
-            cost=used.cost(self._price),
-            seconds=sum(seconds),
-            p50=p50,
-            p95=p95,
-            kept=kept,
+            **spent,
         )
 
-
-class KeptMeter:
-    """Counts what replies took when they were made; several threads may use it at the same time."""
-
-    def __init__(self, price: Price | None) -> None:
-        self._price = price
-        self._lock = Lock()
-        self._receipts: list[Receipt] = []
-
-    def count(self, receipt: Receipt) -> None:
-        """Count a reply that was kept from before."""
-        with self._lock:
-            self._receipts.append(receipt)
-
-    def usage(self) -> KeptUsage:
-        """Return all counts, for the record; a sum of which no part is known is None."""
-        with self._lock:
-            receipts = list(self._receipts)
-        known = [
-            Tokens(receipt.prompt_tokens, receipt.completion_tokens)
-            for receipt in receipts
-            if receipt.prompt_tokens is not None and receipt.completion_tokens is not None
-        ]
-        seconds = [receipt.seconds for receipt in receipts]
-        tokens = sum(known, Tokens()) if known or not receipts else None
-        p50, p95 = _percentiles(seconds)
-        return KeptUsage(
-            requests=len(receipts),
-            prompt_tokens=None if tokens is None else tokens.prompt,
-            completion_tokens=None if tokens is None else tokens.completion,
-            cost=None if tokens is None else tokens.cost(self._price),
-            seconds=sum(seconds),
-            p50=p50,
-            p95=p95,
-            uncounted=len(receipts) - len(known),
-        )
-
-
-def _percentiles(seconds: Sequence[float]) -> tuple[float | None, float | None]:
-    """Return the median and the 95th percentile; None if there is nothing."""
-    if not seconds:
-        return None, None
-    p50, p95 = np.percentile(seconds, [50, 95]).tolist()
-    return p50, p95
+    def _spent(self, tokens: Tokens | None, seconds: Sequence[float]) -> dict[str, Any]:
+        """Return what requests took; None: nobody knows."""
+        p50, p95 = np.percentile(seconds, [50, 95]).tolist() if seconds else (None, None)
+        return {
+            "prompt_tokens": None if tokens is None else tokens.prompt,
+            "completion_tokens": None if tokens is None else tokens.completion,
+            "cost": None if tokens is None else tokens.cost(self._price),
+            "seconds": sum(seconds),
+            "p50": p50,
+            "p95": p95,
+        }

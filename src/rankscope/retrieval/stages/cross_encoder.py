@@ -16,8 +16,8 @@ from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.protocol import sentence
 from rankscope.retrieval.registry import Context
-from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Reranker
-from rankscope.retrieval.texts import Fields, Texts
+from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, ReadingReranker
+from rankscope.retrieval.texts import Fields
 from rankscope.retrieval.vector.models import MODEL_PACKAGES, Model, ModelOptions
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ class CrossEncoderOptions(ModelOptions):
 @RERANKERS.add(
     "cross_encoder", CrossEncoderOptions, summary="a model that reads query and document together"
 )
-class CrossEncoder(Reranker):
+class CrossEncoder(ReadingReranker):
     """A cross-encoder of sentence-transformers, loaded when it is first needed.
 
     The candidates of a query are scored by themselves, each distinct text once: the scores do not
@@ -49,8 +49,6 @@ class CrossEncoder(Reranker):
     def __init__(self, options: CrossEncoderOptions, context: Context) -> None:
         self.options: CrossEncoderOptions = options
         self._model = Model("CrossEncoder", options, context, owner="the reranker cross_encoder")
-        self._corpus: Corpus | None = None
-        self._texts: Texts | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -59,9 +57,7 @@ class CrossEncoder(Reranker):
 
     def index(self, corpus: Corpus) -> None:
         """Take the texts that are to be read."""
-        if corpus is not self._corpus:
-            self._texts = Texts.of(corpus, self.options.fields)
-            self._corpus = corpus
+        self.take_texts(corpus, self.options.fields)
 
     def described(self) -> dict[str, Any]:
         """Say what model scores, and what it reads."""
@@ -69,7 +65,7 @@ class CrossEncoder(Reranker):
             "reranker": "cross_encoder",
             **self._model.described(),
             "fields": self.options.fields,
-            "snapshot": None if self._texts is None else self._texts.snapshot,
+            "snapshot": self.snapshot,
         }
 
     def prepare(self) -> None:
@@ -87,9 +83,7 @@ class CrossEncoder(Reranker):
         return [self._scored(candidates) for candidates in batch]
 
     def _scored(self, candidates: Candidates) -> Sequence[float] | str:
-        if self._texts is None:
-            return "the cross-encoder reads documents, and there is no corpus to read them from"
-        texts = candidates.read(self._texts)
+        texts = self.read(candidates)
         if isinstance(texts, str):
             return texts
         distinct = sorted({text for text in texts if text.strip()})

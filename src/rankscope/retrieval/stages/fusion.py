@@ -2,7 +2,6 @@
 
 ``{fuse: {of: [lexical, vector], method: minmax, weights: [0.5, 0.5]}}``: the methods and their
 options are those of `rankscope.fuse`. A query that one of the systems fails on has failed.
-``weights: train`` learns the weights from judged questions; see `fusion_weights`.
 """
 
 from __future__ import annotations
@@ -10,16 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field
 
 from rankscope.collection.corpus import Corpus
 from rankscope.errors import InputError
-from rankscope.measures.language import Measure
-from rankscope.retrieval.options import Options, SpecError
+from rankscope.retrieval.options import Options
 from rankscope.retrieval.protocol import (
     Capabilities,
     Component,
@@ -31,22 +29,9 @@ from rankscope.retrieval.protocol import (
     fingerprint,
 )
 from rankscope.retrieval.registry import SYSTEMS, Context
-from rankscope.retrieval.stages.fusion_weights import TrainedWeights, Weights
-from rankscope.retrieval.stages.stage import ask, notes_of, one_request
+from rankscope.retrieval.stages.stage import ask, notes_of
 from rankscope.runs.fusion.fuse import fuse
 from rankscope.runs.table import Run
-
-TRAIN: Literal["train"] = "train"
-
-
-def _weights(value: Any) -> Any:
-    if value is None or value == TRAIN:
-        return value
-    if isinstance(value, list | tuple):
-        numbers = [x for x in value if isinstance(x, int | float) and not isinstance(x, bool)]
-        if len(numbers) == len(value) and all(0 <= number < float("inf") for number in numbers):
-            return tuple(map(float, numbers))
-    raise ValueError("train, or a list of numbers from 0 up, one for each system")
 
 
 def _several(value: Any) -> Any:
@@ -55,11 +40,7 @@ def _several(value: Any) -> Any:
     return list(value)
 
 
-def _measure(text: str) -> str:
-    return str(Measure.parse(text))
-
-
-_NUMBERS = {"type": "array", "items": {"type": "number", "minimum": 0}}
+Weight = Annotated[float, Field(ge=0)]
 
 
 class FuseOptions(Options):
@@ -69,12 +50,8 @@ class FuseOptions(Options):
     """The systems: a list of names or specs."""
     method: str = "rrf"
     """rrf, minmax, zscore, combsum, …: see docs/how-to/fuse-and-train.md."""
-    weights: Annotated[
-        tuple[float, ...] | Literal["train"] | None,
-        BeforeValidator(_weights),
-        WithJsonSchema({"anyOf": [{"const": TRAIN}, _NUMBERS, {"type": "null"}]}),
-    ] = None
-    """One for each system, or train to learn them. If not given, all are the same."""
+    weights: Annotated[tuple[Weight, ...], Field(strict=False)] | None = None
+    """One for each system. If not given, all are the same."""
     depth: int = Field(default=1000, ge=1)
     """How many documents of each system take part, if more are not asked for."""
     k: float | None = Field(default=None, ge=0)
@@ -85,22 +62,11 @@ class FuseOptions(Options):
     """Of lognisr."""
     normalise: str | None = None
     """Of the comb… methods."""
-    measure: Annotated[str, AfterValidator(_measure)] | None = None
-    """Of weights: train, what they are the best for (nDCG@10)."""
-    step: float | None = Field(default=None, ge=0, le=1)
-    """Of weights: train, the steps in which they are tried (0.1)."""
-
-    @model_validator(mode="after")
-    def _options_of_training(self) -> Self:
-        for name in ("measure", "step"):
-            if self.weights != TRAIN and getattr(self, name) is not None:
-                raise SpecError(f"the option {name} goes with weights: train")
-        return self
 
     def of_method(self) -> dict[str, Any]:
         """Return the options that are handed to `rankscope.fuse`."""
         values = {name: getattr(self, name) for name in ("weights", "k", "p", "sigma", "normalise")}
-        return {name: value for name, value in values.items() if value not in (None, TRAIN)}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @SYSTEMS.add("fuse", FuseOptions, summary="several systems' answers mixed (hybrid search)")
@@ -114,20 +80,8 @@ class Fuse(System):
         self.batch_size = min(system.batch_size for system in self.systems)
         self.capabilities = Capabilities.of(*self.systems)
         self._memory = context.memory
-        self._trained: TrainedWeights | None = None
-        if options.weights == TRAIN:
-            self._trained = TrainedWeights(
-                self.systems,
-                context,
-                method=options.method,
-                options=options.of_method(),
-                depth=options.depth,
-                measure=options.measure,
-                step=options.step,
-            )
-        below = any(system.trained for system in self.systems)
-        self.trained = self._trained is not None or below
-        self._fused([[] for _ in self.systems], 1, None)  # refuses what does not go together
+        self.trained = any(system.trained for system in self.systems)
+        self._fused([[] for _ in self.systems], 1)  # refuses what does not go together
 
     def parts(self) -> Sequence[Component]:
         """Return the systems."""
@@ -137,8 +91,6 @@ class Fuse(System):
         """Hand the corpus to every system."""
         for system in self.systems:
             system.index(corpus)
-        if self._trained is not None:
-            self._trained.index(corpus)
         self.notes = notes_of(self.systems)
 
     def prepare(self) -> None:
@@ -146,11 +98,7 @@ class Fuse(System):
         for system in self.systems:
             system.prepare()
         self.notes = notes_of(self.systems)
-        began = time.perf_counter()
-        if self._trained is not None:
-            self._trained.prepare()
-        spent = time.perf_counter() - began
-        self.seconds_indexing = spent + sum(system.seconds_indexing for system in self.systems)
+        self.seconds_indexing = sum(system.seconds_indexing for system in self.systems)
 
     def identity(self) -> Identity:
         """Say what exactly answers."""
@@ -161,8 +109,6 @@ class Fuse(System):
             "depth": self.options.depth,
             **self.options.of_method(),
         }
-        if self._trained is not None:
-            parameters |= {"weights": TRAIN, **self._trained.described()}
         snapshots = [identity.snapshot for identity in identities]
         return Identity(
             kind="fuse",
@@ -179,37 +125,23 @@ class Fuse(System):
         """
         depth = check_depth(depth)
         pool = max(depth, self.options.depth)
-        with one_request():
-            answers = [ask(system, queries, pool, self._memory) for system in self.systems]
+        answers = [ask(system, queries, pool, self._memory) for system in self.systems]
         began = time.perf_counter()
-        fused: list[Ranking] = [Ranking() for _ in queries]
-        for weights, places in self._by_weights(queries).items():
-            chosen = [[rankings[at] for at in places] for rankings in answers]
-            run = self._fused(chosen, depth, weights)
-            for number, at in enumerate(places):
-                fused[at] = _answer([rankings[at] for rankings in answers], run[str(number)])
+        run = self._fused(answers, depth)
+        fused = [
+            _answer([rankings[at] for rankings in answers], run[str(at)])
+            for at in range(len(queries))
+        ]
         share = (time.perf_counter() - began) / max(len(queries), 1)
         return [replace(ranking, seconds=ranking.seconds + share) for ranking in fused]
 
-    def _by_weights(self, queries: Sequence[Query]) -> dict[Weights | None, list[int]]:
-        """Return the places of the queries that are fused with the same weights."""
-        places: dict[Weights | None, list[int]] = {}
-        for at, query in enumerate(queries):
-            weights = None if self._trained is None else self._trained.weights(query)
-            places.setdefault(weights, []).append(at)
-        return places
-
-    def _fused(
-        self, answers: Sequence[Sequence[Ranking]], depth: int, weights: Weights | None
-    ) -> Run:
+    def _fused(self, answers: Sequence[Sequence[Ranking]], depth: int) -> Run:
         """Fuse runs in which queries are called by their place in the batch."""
         runs = {
             f"system{number}": _as_run(rankings, f"system{number}")
             for number, rankings in enumerate(answers, start=1)
         }
         options = self.options.of_method()
-        if weights is not None:
-            options["weights"] = weights
         try:
             return fuse(runs, method=self.options.method, depth=depth, **options)
         except InputError as error:

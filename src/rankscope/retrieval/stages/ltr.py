@@ -1,29 +1,35 @@
 """Learning to rank: a reranker that learns from judged questions which candidates are relevant.
 
 ``{rerank: {of: hybrid, depth: 50, ltr: {}}}``: LambdaMART (gradient boosted trees that are fitted
-to nDCG), by XGBoost. What it looks at are the scores and ranks of the system below and of others,
-and how the words of the query occur in the fields of a document. `training` keeps it from questions
-it is judged on; the features are those of `ltr_features`.
+to nDCG), by XGBoost. What it looks at are the scores and ranks of the system below, those of the
+systems that a fuse mixes there, and how the words of the query occur in the fields of a document.
+`training` keeps it from questions it is judged on; the features are those of `ltr_features`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import metadata
-from typing import TYPE_CHECKING, Annotated, Any
+from threading import RLock
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from rankscope.collection.corpus import Corpus
-from rankscope.errors import InputError
+from rankscope.errors import InputError, shown
+from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
+from rankscope.retrieval.fetch import fetch
 from rankscope.retrieval.lexical.words import Language, word_rules
 from rankscope.retrieval.options import Options, TextList
-from rankscope.retrieval.protocol import Capabilities, Component, System, fingerprint, sentence
-from rankscope.retrieval.registry import SYSTEMS, Context, check_engine, engine, engine_version
+from rankscope.retrieval.protocol import (
+    System,
+    fingerprint,
+    sentence,
+)
+from rankscope.retrieval.registry import Context, check_engine, engine, engine_version
 from rankscope.retrieval.stages.fusion import Fuse
 from rankscope.retrieval.stages.ltr_features import (
     SCORE_FEATURES,
@@ -33,8 +39,9 @@ from rankscope.retrieval.stages.ltr_features import (
     score_rows,
 )
 from rankscope.retrieval.stages.rerank import RERANKERS, Candidates, Rerank, Reranker
-from rankscope.retrieval.stages.stage import Stage, ask, training_answers
-from rankscope.retrieval.stages.training import FoldModels, Folds, refuse_trained
+from rankscope.retrieval.stages.stage import Stage, ask
+from rankscope.retrieval.stages.training import Folds
+from rankscope.runs.table import Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,24 +55,13 @@ STEPS = 4
 """How many steps other grades are brought to."""
 
 
-def _list(value: Any) -> Any:
-    if value is not None and not isinstance(value, list | tuple):
-        raise ValueError("a list of systems, by name or spec")
-    return None if value is None else list(value)
-
-
 class LTROptions(Options):
     """What the model looks at, and how it grows."""
 
-    systems: Annotated[list[Annotated[Any, SYSTEMS]] | None, BeforeValidator(_list)] = None
-    """Other systems whose scores are looked at: a list of names or specs. If not given, the systems
-    of the fuse below, if there is one."""
     fields: TextList | None = None
     """The fields whose words are looked at. If not given, title and text."""
     language: Language = "english"
     """Whose stemmer and stop words are used: one of PyStemmer's languages, or none for neither."""
-    pool: int = Field(default=1000, ge=1)
-    """How many documents the other systems are asked for."""
     trees: int = Field(default=200, ge=1)
     """How many trees."""
     leaves: int = Field(default=6, ge=2)
@@ -95,38 +91,12 @@ def labels_of(grades: Sequence[float]) -> list[int]:
     return [max(math.ceil(STEPS * (grade / highest)), 1) if grade > 0 else 0 for grade in grades]
 
 
-def _components(system: System) -> list[System]:
-    """Return the systems that a fuse mixes, if there is one at the bottom of these stages."""
-    while isinstance(system, Stage):
-        system = system.inner
-    return list(system.systems) if isinstance(system, Fuse) else []
-
-
-def _xgboost() -> Any:
-    """Import XGBoost, or say in one sentence why it cannot be."""
-    try:
-        return engine("xgboost", package="xgboost-cpu", needed_for="the reranker ltr")
-    except (OSError, ValueError) as error:  # XGBoost's own error is a ValueError
-        raise InputError(
-            f"the reranker ltr needs XGBoost, which is installed but cannot be loaded; a library "
-            f"of the machine may be missing, such as libgomp or libomp ({sentence(error)})"
-        ) from error
-
-
 def _xgboost_version() -> str:
     """Return the version of XGBoost, whose distribution goes by one of two names."""
     try:
         return metadata.version("xgboost-cpu")
     except metadata.PackageNotFoundError:
         return metadata.version("xgboost")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Example:
-    """A training question: the features of its candidates, and their grades (0: not judged)."""
-
-    rows: Matrix
-    grades: tuple[float, ...]
 
 
 @RERANKERS.add("ltr", LTROptions, summary="a model trained on judged questions (LambdaMART)")
@@ -145,39 +115,50 @@ class LTR(Reranker):
         check_engine("xgboost", package="xgboost-cpu", needed_for="the reranker ltr")
         self._training = context.training_for("ltr")
         self.options: LTROptions = options
-        self.owned: list[Component] = []
-        self._given = options.systems and [
-            context.make(SYSTEMS, system, self.owned) for system in options.systems
-        ]
-        self._others: list[System] = []
         self._memory = context.memory
         self._words = WordFeatures(options.fields, options.language)
-        self._stage: Rerank | None = None
         self._corpus: Corpus | None = None
         self._snapshot: str | None = None
-        self._examples: dict[str, Example] = {}
-        self._models = FoldModels(self._learnt, self._loaded, key=self._key, cache=context.cache)
-        self._prepared = False
+        self._examples: dict[str, tuple[Matrix, list[float]]] = {}
+        self._cache = context.cache
+        self._models: dict[Folds, Any] = {}
+        self._lock = RLock()
 
     @cached_property
     def _engine(self) -> Any:
-        return _xgboost()
-
-    def parts(self) -> Sequence[Component]:
-        """Return the systems whose scores are looked at."""
-        return self._others
+        try:
+            return engine("xgboost", package="xgboost-cpu", needed_for="the reranker ltr")
+        except (OSError, ValueError) as error:  # XGBoost's own error is a ValueError
+            raise InputError(
+                "the reranker ltr needs XGBoost, which is installed but cannot be loaded; a "
+                f"library of the machine may be missing, such as libgomp ({sentence(error)})"
+            ) from error
 
     def over(self, stage: Rerank) -> None:
         """Take the stage, whose system is asked the training questions."""
+        if stage.inner.trained:
+            raise InputError(
+                f"ltr cannot learn over {stage.inner.identity().name}, which is trained itself: "
+                "its answers carry judgments that must not be seen; use what it is made of"
+            )
         self._stage = stage
-        self._others = _components(stage.inner) if self._given is None else self._given
-        refuse_trained("ltr", [stage.inner, *self._others])
-        self.capabilities = replace(Capabilities.of(*self._others), concurrent=False)
+        bottom = stage.inner
+        while isinstance(bottom, Stage):
+            bottom = bottom.inner
+        self._fuse = bottom if isinstance(bottom, Fuse) else None
+
+    @property
+    def _mixed(self) -> list[System]:
+        """The systems that a fuse at the bottom of the stages mixes, if there is one."""
+        return [] if self._fuse is None else self._fuse.systems
+
+    @property
+    def _pool(self) -> int:
+        """How many documents these are asked for: as many as they were for the fuse."""
+        return 1 if self._fuse is None else self._fuse.options.depth
 
     def index(self, corpus: Corpus) -> None:
         """Take the corpus, for what is known about its words."""
-        for system in self._others:
-            system.index(corpus)
         if corpus is self._corpus:
             return
         for name in self.options.fields or ():
@@ -185,18 +166,15 @@ class LTR(Reranker):
         self._corpus = corpus
         self._snapshot = self._words.snapshot(corpus)
         self._examples, self.notes = {}, ()
-        self._models.forget()
-        self._prepared = False
+        self._models = {}
 
     def prepare(self) -> None:
         """Load or train a model for each fold, and one of all questions."""
-        if self._prepared:
+        if self._models:
             return
-        for system in self._others:
-            system.prepare()
         if self._corpus is not None:
             self._words.count(self._corpus)
-        models = [self._models[folds] for folds in self._training.models()]
+        models = [self._model(folds) for folds in self._training.models()]
         without = sum(model is None for model in models)
         if without:
             note = (
@@ -204,55 +182,46 @@ class LTR(Reranker):
                 "has candidates both relevant and not; where they answer, the order stays"
             )
             self.notes = (note,)
-        self._prepared = True
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the features, in order."""
-        kinds = [system.identity().kind for system in self._others]
-        labels = ["of", *(f"{kind} {number}" for number, kind in enumerate(kinds, start=1))]
-        by_score = [f"{label}: {feature}" for label in labels for feature in SCORE_FEATURES]
-        return by_score + self._words.names
 
     def described(self) -> dict[str, Any]:
         """Say what was learnt from, by what, and what it looks at."""
+        kinds = [system.identity().kind for system in self._mixed]
+        labels = ["of", *(f"{kind} {number}" for number, kind in enumerate(kinds, start=1))]
+        by_score = [f"{label}: {feature}" for label in labels for feature in SCORE_FEATURES]
         return {
             "reranker": "ltr",
             "version": f"ltr 1, xgboost {_xgboost_version()}, {engine_version('bm25s')}, "
             f"{engine_version('PyStemmer')}, {word_rules()}",
             "training": self._training.key,
-            "systems": [system.identity().key for system in self._others],
-            "features": self.names,
+            "features": by_score + self._words.names,
             "corpus": self._snapshot,
-            **self.options.model_dump(exclude={"systems"}),
+            **self.options.plain(),
         }
 
     def scores(self, batch: Sequence[Candidates]) -> list[Sequence[float] | str]:
         """Score candidates, each query's by a model that has not seen it."""
         self.prepare()
         queries = [candidates.query for candidates in batch]
-        pool = self.options.pool
-        answers = [ask(system, queries, pool, self._memory) for system in self._others]
+        answers = [ask(system, queries, self._pool, self._memory) for system in self._mixed]
         scores: list[Sequence[float] | str] = []
         for at, candidates in enumerate(batch):
-            others = [rankings[at] for rankings in answers]
-            errors = [ranking.error for ranking in others if ranking.error is not None]
+            mixed = [rankings[at] for rankings in answers]
+            errors = [ranking.error for ranking in mixed if ranking.error is not None]
+            model = self._model(self._training.unseen_folds(candidates.query))
             if errors:
                 scores.append(errors[0])
-                continue
-            model = self._models[self._training.kept_from(candidates.query)]
-            if model is None:
+            elif model is None:
                 scores.append(candidates.scores)
             else:
-                rows = self._rows(candidates, [ranking.pairs() for ranking in others])
+                rows = self._rows(candidates, [ranking.pairs() for ranking in mixed])
                 scores.append(model.predict(self._matrix(rows)).tolist())
         return scores
 
-    def _rows(self, candidates: Candidates, others: Sequence[Pairs]) -> Matrix:
+    def _rows(self, candidates: Candidates, mixed: Sequence[Pairs]) -> Matrix:
         """Return one row of features for each candidate."""
         doc_ids = [document.doc_id for document in candidates.documents]
         below = list(zip(doc_ids, candidates.scores, strict=True))
-        blocks = [score_rows(doc_ids, pairs) for pairs in (below, *others)]
+        blocks = [score_rows(doc_ids, pairs) for pairs in (below, *mixed)]
         blocks.append(self._words.rows(candidates.query, candidates.documents))
         return np.hstack([np.array(block, np.float32) for block in blocks])
 
@@ -260,13 +229,33 @@ class LTR(Reranker):
         margin = np.float32(self.options.start) * rows[:, SHARE]
         return self._engine.DMatrix(rows, base_margin=margin, nthread=1, **more)
 
-    def _key(self) -> str:
-        assert self._stage is not None
-        return fingerprint(
-            "ltr", self._stage.inner.identity().key, self._stage.depth, self.described()
-        )
+    def _model(self, folds: Folds) -> Any:
+        """Return the model that has not seen these folds; None if there was nothing to learn."""
+        with self._lock:
+            if folds not in self._models:
+                self._models[folds] = self._loaded(folds)
+            return self._models[folds]
 
-    def _loaded(self, content: bytes) -> Any:
+    def _loaded(self, folds: Folds) -> Any:
+        """Load a model where it is cached, or else train it."""
+        if self._cache is None:
+            return self._opened(self._learnt(folds))
+        stage = self._stage
+        key = fingerprint(
+            *("ltr", stage.inner.identity().key, stage.depth, self.described(), sorted(folds))
+        )
+        path = make_folder(self._cache / "models") / f"{key}.model"
+        content = read_entry(path)
+        try:
+            if content is not None:
+                return self._opened(content)
+        except ValueError:  # of another version
+            pass
+        content = self._learnt(folds)
+        write_entry(path, content)
+        return self._opened(content)
+
+    def _opened(self, content: bytes) -> Any:
         if not content:
             return None
         model = self._engine.Booster({"nthread": 1, "verbosity": 0})
@@ -274,17 +263,12 @@ class LTR(Reranker):
         return model
 
     def _learnt(self, folds: Folds) -> bytes:
-        """Train on the questions of all other folds."""
-        examples = self.examples()
-        queries = self._training.without(folds)
-        return self.learnt_from([examples[query.query_id] for query in queries])
-
-    def learnt_from(self, examples: Sequence[Example]) -> bytes:
-        """Train a model on questions with these features; nothing, if they teach nothing."""
-        all_labels = iter(labels_of([grade for example in examples for grade in example.grades]))
-        labelled = [
-            (example.rows, [next(all_labels) for _ in example.grades]) for example in examples
-        ]
+        """Train on the questions of all other folds; nothing, if they teach nothing."""
+        if not self._examples:
+            self._examples = self._training_rows()
+        examples = [self._examples[query.query_id] for query in self._training.without(folds)]
+        all_labels = iter(labels_of([grade for _, grades in examples for grade in grades]))
+        labelled = [(rows, [next(all_labels) for _ in grades]) for rows, grades in examples]
         useful = [(rows, labels) for rows, labels in labelled if len({*labels}) > 1]
         if not useful:
             return b""
@@ -293,11 +277,7 @@ class LTR(Reranker):
             label=np.array([label for _, labels in useful for label in labels]),
             group=[len(labels) for _, labels in useful],
         )
-        model = self._engine.train(self._parameters(), matrix, self.options.trees)
-        return bytes(model.save_raw("ubj"))
-
-    def _parameters(self) -> dict[str, Any]:
-        return {
+        parameters = {
             "objective": "rank:ndcg",
             "lambdarank_pair_method": "topk",
             "lambdarank_num_pair_per_sample": 10,
@@ -311,26 +291,29 @@ class LTR(Reranker):
             "seed": 0,
             "verbosity": 0,
         }
+        model = self._engine.train(parameters, matrix, self.options.trees)
+        return bytes(model.save_raw("ubj"))
 
-    def examples(self) -> dict[str, Example]:
-        """Return the training questions by id, with the features of their candidates."""
-        if not self._examples:
-            self._examples = self._asked()
-        return self._examples
-
-    def _asked(self) -> dict[str, Example]:
-        stage, queries = self._stage, self._training.queries
-        assert stage is not None
-        below = training_answers("ltr", stage.inner, queries, stage.depth)
-        others = [
-            training_answers("ltr", system, queries, self.options.pool) for system in self._others
-        ]
+    def _training_rows(self) -> dict[str, tuple[Matrix, list[float]]]:
+        """Return for each training question the features of its candidates, and their grades."""
+        stage = self._stage
+        below = self._answers(stage.inner, stage.depth)
+        mixed = [self._answers(system, self._pool) for system in self._mixed]
         examples = {}
-        for query in queries:
+        for query in self._training.queries:
             query_id = query.query_id
-            candidates = stage.candidates(query, below[query_id])
-            rows = self._rows(candidates, [answers[query_id] for answers in others])
+            candidates = stage.candidates(query, list(below[query_id].items()))
+            rows = self._rows(candidates, [list(run[query_id].items()) for run in mixed])
             by_id = self._training.grades(query)
-            grades = tuple(by_id.get(document.doc_id, 0.0) for document in candidates.documents)
-            examples[query_id] = Example(rows, grades)
+            grades = [by_id.get(document.doc_id, 0.0) for document in candidates.documents]
+            examples[query_id] = rows, grades
         return examples
+
+    def _answers(self, system: System, depth: int) -> Run:
+        """Ask a system the training questions; what is learnt would depend on one it fails on."""
+        fetched = fetch(system, self._training.queries, depth=depth)
+        for query_id, problem in fetched.failures.items():
+            raise InputError(
+                f"ltr: the training question {shown(query_id)} could not be answered ({problem})"
+            )
+        return fetched.run

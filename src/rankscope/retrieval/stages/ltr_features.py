@@ -10,7 +10,6 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -26,21 +25,6 @@ _REMEMBERED = 4_096
 """Texts whose terms are remembered: a document is a candidate of many queries."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Statistics:
-    """What the corpus says about terms: in how many of ``documents`` each occurs."""
-
-    documents: int = 0
-    holding: Mapping[str, int] = field(default_factory=dict)
-    lengths: tuple[float, ...] = ()
-    """The average number of terms, by field."""
-
-    def idf(self, term: str) -> float:
-        """Return ln(1 + (N − n + 0.5) / (n + 0.5))."""
-        holding = self.holding.get(term, 0)
-        return math.log(1 + (self.documents - holding + 0.5) / (holding + 0.5))
-
-
 class WordFeatures:
     """The features of words: how a query's terms occur in each field, and in all."""
 
@@ -52,7 +36,9 @@ class WordFeatures:
         self.fields = ("title", "text") if fields is None else fields
         self._terms = Analyzer(language).terms
         self._read = lru_cache(maxsize=_REMEMBERED)(self._reading)
-        self.statistics = Statistics()
+        self._documents = 0
+        self._holding: Mapping[str, int] = {}  # in how many documents a term occurs
+        self._lengths = [0.0] * len(self.fields)  # the average number of terms, by field
 
     @property
     def names(self) -> list[str]:
@@ -83,22 +69,27 @@ class WordFeatures:
             terms = [self._terms(text) for text in self.texts(document)]
             holding.update({term for several in terms for term in several})
             totals = [total + len(some) for total, some in zip(totals, terms, strict=True)]
-        averages = tuple(total / max(len(corpus), 1) for total in totals)
-        self.statistics = Statistics(len(corpus), holding, averages)
+        self._documents, self._holding = len(corpus), holding
+        self._lengths = [total / max(len(corpus), 1) for total in totals]
+
+    def _idf(self, term: str) -> float:
+        """Return ln(1 + (N − n + 0.5) / (n + 0.5))."""
+        holding = self._holding.get(term, 0)
+        return math.log(1 + (self._documents - holding + 0.5) / (holding + 0.5))
 
     def rows(self, query: Query, documents: Sequence[Document]) -> list[list[float]]:
         """Return one row of features for each document."""
-        asked = self._terms(query.text)
-        weights = {term: self.statistics.idf(term) for term in asked}
-        return [self._row(asked, weights, document) for document in documents]
+        wanted = self._terms(query.text)
+        weights = {term: self._idf(term) for term in wanted}
+        return [self._row(wanted, weights, document) for document in documents]
 
     def _row(
-        self, asked: Sequence[str], weights: Mapping[str, float], document: Document
+        self, wanted: Sequence[str], weights: Mapping[str, float], document: Document
     ) -> list[float]:
         fields = [self._read(text) for text in self.texts(document)]
         row: list[float] = []
-        pairs = {*pairwise(asked)}
-        for (terms, counts, neighbours), average in zip(fields, self._averages(), strict=True):
+        pairs = {*pairwise(wanted)}
+        for (terms, counts, neighbours), average in zip(fields, self._lengths, strict=True):
             norm = 1.5 * (0.25 + 0.75 * len(terms) / average) if average else 1.5
             side_by_side = pairs & neighbours
             row += [
@@ -114,8 +105,8 @@ class WordFeatures:
                 math.log1p(len(terms)),
             ]
         everything = {term for term in weights if any(term in counts for _, counts, _ in fields)}
-        phrase = len(asked) > 1 and any(
-            pairs <= neighbours and _holds(terms, asked) for terms, _, neighbours in fields
+        phrase = len(wanted) > 1 and any(
+            pairs <= neighbours and _holds(terms, wanted) for terms, _, neighbours in fields
         )
         return [*row, *_coverage(weights, everything), float(phrase)]
 
@@ -123,9 +114,6 @@ class WordFeatures:
         """Return a text's terms, how often each occurs, and which are side by side."""
         terms = self._terms(text)
         return terms, Counter(terms), {*pairwise(terms)}
-
-    def _averages(self) -> Sequence[float]:
-        return self.statistics.lengths or (0.0,) * len(self.fields)
 
 
 def _field_text(document: Document, name: str) -> str:

@@ -21,15 +21,13 @@ from rankscope.collection.corpus import Corpus, Document
 from rankscope.errors import shown
 from rankscope.retrieval.protocol import (
     Capabilities,
-    Component,
-    Identity,
     Query,
     Ranking,
     check_depth,
     sentence,
 )
 from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions
-from rankscope.retrieval.stages.stage import Stage, one_request
+from rankscope.retrieval.stages.stage import Part, Stage, notes_of
 from rankscope.retrieval.texts import Texts
 from rankscope.retrieval.user_code import FunctionOptions, UserFunction
 
@@ -44,17 +42,6 @@ class Candidates:
     documents: tuple[Document, ...]
     scores: tuple[float, ...]
 
-    def read(self, texts: Texts) -> list[str] | str:
-        """Return what is read of each document, or one sentence if one is not there."""
-        read = []
-        for document in self.documents:
-            try:
-                read.append(texts.text_of(document.doc_id))
-            except KeyError:
-                doc_id = shown(document.doc_id)
-                return f"the document {doc_id} is not in the corpus, so it cannot be read"
-        return read
-
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -64,7 +51,7 @@ class Scored:
     seconds: float
 
 
-class Reranker(Component):
+class Reranker(Part):
     """Gives new scores to candidates."""
 
     def over(self, stage: Rerank) -> None:
@@ -84,13 +71,39 @@ class Reranker(Component):
         shared out evenly, which is all that is known where it is scored in one go.
         """
 
-    @abstractmethod
-    def described(self) -> dict[str, Any]:
-        """Say what scores, as plain data, for an identity."""
-
     def model(self) -> Mapping[str, Any]:
         """Describe the model, for the record of an experiment."""
         return self.described()
+
+
+class ReadingReranker(Reranker):
+    """A reranker that reads documents."""
+
+    _corpus: Corpus | None = None
+    _texts: Texts | None = None
+
+    def take_texts(self, corpus: Corpus, fields: dict[str, int] | None) -> None:
+        """Take what is to be read of documents."""
+        if corpus is not self._corpus:
+            self._texts, self._corpus = Texts.of(corpus, fields), corpus
+
+    @property
+    def snapshot(self) -> str | None:
+        """A hash of what is read, for an identity."""
+        return None if self._texts is None else self._texts.snapshot
+
+    def read(self, candidates: Candidates) -> list[str] | str:
+        """Return what is read of each document, or one sentence if one is not there."""
+        read = []
+        for document in candidates.documents:
+            try:
+                if self._texts is None:
+                    return "the reranker reads documents, and there is no corpus to read them from"
+                read.append(self._texts.text_of(document.doc_id))
+            except KeyError:
+                doc_id = shown(document.doc_id)
+                return f"the document {doc_id} is not in the corpus, so it cannot be read"
+        return read
 
 
 RERANKERS: Registry[Reranker] = Registry("reranker", Reranker)  # type: ignore[type-abstract]
@@ -110,6 +123,7 @@ class RerankOptions(StageOptions):
 class Rerank(Stage):
     """A reranker after a system."""
 
+    kind = "rerank"
     part: Reranker
 
     def __init__(self, options: RerankOptions, context: Context) -> None:
@@ -130,35 +144,19 @@ class Rerank(Stage):
         super().prepare()
         began = time.perf_counter()
         self.part.prepare()
-        self._take_notes()
+        self.notes = notes_of(self.parts())
         self.seconds_indexing += time.perf_counter() - began
-
-    def identity(self) -> Identity:
-        """Say what exactly answers."""
-        inner = self.inner.identity()
-        return Identity(
-            kind="rerank",
-            name=self.name,
-            version=inner.version,
-            parameters={
-                "of": inner.key,
-                "depth": self.depth,
-                "reranker": self.part.described(),
-            },
-            snapshot=inner.snapshot,
-        )
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Ask the system below, and reorder the top of each answer."""
         depth = check_depth(depth)
-        with one_request() as request:
-            rankings = self.inner.search(queries, max(depth, self.depth))
-            chosen = [at for at, ranking in enumerate(rankings) if ranking.doc_ids]
-            began, saved = time.perf_counter(), request.saved
-            batch = [self.candidates(queries[at], rankings[at].pairs()) for at in chosen]
-            gathered = time.perf_counter() - began
-            answers = self.part.scores(batch) if batch else []
-            spent = time.perf_counter() - began + (request.saved - saved)
+        rankings = self.inner.search(queries, max(depth, self.depth))
+        chosen = [at for at, ranking in enumerate(rankings) if ranking.doc_ids]
+        began = time.perf_counter()
+        batch = [self.candidates(queries[at], rankings[at].pairs()) for at in chosen]
+        gathered = time.perf_counter() - began
+        answers = self.part.scores(batch) if batch else []
+        spent = time.perf_counter() - began
         count = max(len(batch), 1)
         for at, answer in zip(chosen, answers, strict=True):
             if isinstance(answer, Scored):
@@ -221,10 +219,9 @@ class PythonReranker(Reranker):
         return [self._timed(candidates) for candidates in batch]
 
     def _timed(self, candidates: Candidates) -> Scored:
-        with one_request() as request:  # it may ask systems whose answers are known already
-            began, saved = time.perf_counter(), request.saved
-            scores = self._scored(candidates)
-            return Scored(scores, time.perf_counter() - began + (request.saved - saved))
+        began = time.perf_counter()
+        scores = self._scored(candidates)
+        return Scored(scores, time.perf_counter() - began)
 
     def _scored(self, candidates: Candidates) -> Sequence[float] | str:
         try:

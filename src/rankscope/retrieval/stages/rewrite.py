@@ -11,7 +11,7 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,62 +20,45 @@ from rankscope.retrieval.lexical.words import Analyzer, Language, stop_words
 from rankscope.retrieval.options import Options, TextList
 from rankscope.retrieval.protocol import (
     Capabilities,
-    Component,
-    Identity,
     Query,
     Ranking,
-    System,
     check_depth,
 )
 from rankscope.retrieval.registry import SYSTEMS, Context, Registry, StageOptions, check_engine
-from rankscope.retrieval.stages.stage import Stage
+from rankscope.retrieval.stages.stage import Part, Stage
 from rankscope.retrieval.user_code import FunctionOptions, UserFunction
 
 log = logging.getLogger(__name__)
 
 
-class Rewriter(Component):
-    """Answers queries in other words, by means of the system below."""
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A query in other words, and how long that took; ``error``: why there are none."""
 
-    def check(self, inner: System) -> None:
-        """Refuse a system this cannot work over."""
-
-    @abstractmethod
-    def search(self, inner: System, queries: Sequence[Query], depth: int) -> list[Ranking]:
-        """Answer each query."""
-
-    @abstractmethod
-    def described(self) -> dict[str, Any]:
-        """Say what is done, as plain data, for an identity."""
+    text: str
+    seconds: float
+    error: Exception | None = None
 
 
-class TextRewriter(Rewriter):
-    """A rewriter that makes a text of a text."""
+class Rewriter(Part):
+    """Makes a text of the text of a query."""
 
     @abstractmethod
-    def rewrite(self, query: Query) -> str:
-        """Return the query in other words."""
+    def rewrite(self, text: str) -> str:
+        """Return a query in other words."""
 
-    def search(self, inner: System, queries: Sequence[Query], depth: int) -> list[Ranking]:
-        """Ask the system below the rewritten queries; one that cannot be rewritten has failed."""
-        answers: list[Ranking] = [Ranking() for _ in queries]
-        asked: dict[int, Query] = {}
-        spent: dict[int, float] = {}
-        for at, query in enumerate(queries):
-            if not query.text.strip():
-                continue
-            began = time.perf_counter()
-            try:
-                asked[at] = replace(query, text=self.rewrite(query))
-            except Exception as error:
-                log.debug("query %s cannot be rewritten", query.query_id, exc_info=True)
-                answers[at] = Ranking.failed_by(error)
-            spent[at] = time.perf_counter() - began
-        if asked:
-            rankings = inner.search(list(asked.values()), depth)
-            for at, ranking in zip(asked, rankings, strict=True):
-                answers[at] = replace(ranking, seconds=ranking.seconds + spent[at])
-        return answers
+    def rewritten(self, queries: Sequence[Query]) -> list[Rewritten]:
+        """Return each query in other words; one that cannot be rewritten has failed."""
+        return [self._timed(query) for query in queries]
+
+    def _timed(self, query: Query) -> Rewritten:
+        began = time.perf_counter()
+        try:
+            text = self.rewrite(query.text)
+        except Exception as error:
+            log.debug("query %s cannot be rewritten", query.query_id, exc_info=True)
+            return Rewritten("", time.perf_counter() - began, error)
+        return Rewritten(text, time.perf_counter() - began)
 
 
 REWRITERS: Registry[Rewriter] = Registry("rewriter", Rewriter)  # type: ignore[type-abstract]
@@ -92,26 +75,26 @@ class RewriteOptions(StageOptions):
 class Rewrite(Stage):
     """A rewriter before a system."""
 
+    kind = "rewrite"
     part: Rewriter
 
-    def __init__(self, options: RewriteOptions, context: Context) -> None:
-        super().__init__(options, context)
-        self.part.check(self.inner)
-
-    def identity(self) -> Identity:
-        """Say what exactly answers."""
-        inner = self.inner.identity()
-        return Identity(
-            kind="rewrite",
-            name=self.name,
-            version=inner.version,
-            parameters={"of": inner.key, "rewriter": self.part.described()},
-            snapshot=inner.snapshot,
-        )
-
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
-        """Rewrite and answer."""
-        return self.part.search(self.inner, queries, check_depth(depth))
+        """Ask the system below the rewritten queries; an empty one finds nothing."""
+        depth = check_depth(depth)
+        answers = [Ranking() for _ in queries]
+        places = [at for at, query in enumerate(queries) if query.text.strip()]
+        if not places:
+            return answers
+        made = dict(zip(places, self.part.rewritten([queries[at] for at in places]), strict=True))
+        for at, rewritten in made.items():
+            if rewritten.error is not None:
+                answers[at] = Ranking.failed_by(rewritten.error, rewritten.seconds)
+        places = [at for at in places if made[at].error is None]
+        below = [replace(queries[at], text=made[at].text) for at in places]
+        rankings = self.inner.search(below, depth) if below else []
+        for at, ranking in zip(places, rankings, strict=True):
+            answers[at] = replace(ranking, seconds=ranking.seconds + made[at].seconds)
+        return answers
 
 
 PHRASING = re.compile(
@@ -159,7 +142,7 @@ class KeywordsOptions(Options):
 
 
 @REWRITERS.add("keywords", KeywordsOptions, summary="drop stop words and question phrasing")
-class Keywords(TextRewriter):
+class Keywords(Rewriter):
     """Keeps the words that say what is asked about.
 
     A query of nothing but phrasing stays as it is.
@@ -184,12 +167,10 @@ class Keywords(TextRewriter):
         """Say what is dropped."""
         return {"rewriter": "keywords", "rules": 1, **self.options.plain()}
 
-    def rewrite(self, query: Query) -> str:
+    def rewrite(self, text: str) -> str:
         """Return the words left."""
-        text = PHRASING.sub(" ", query.text) if self._english else query.text
-        return " ".join(word for word in self._words(text) if word not in self._dropped) or (
-            query.text
-        )
+        plain = PHRASING.sub(" ", text) if self._english else text
+        return " ".join(word for word in self._words(plain) if word not in self._dropped) or text
 
 
 class PythonRewriterOptions(FunctionOptions):
@@ -200,7 +181,7 @@ class PythonRewriterOptions(FunctionOptions):
 
 
 @REWRITERS.add("python", PythonRewriterOptions, summary="a Python function, text to text")
-class PythonRewriter(TextRewriter):
+class PythonRewriter(Rewriter):
     """A Python function that rewrites, such as one that asks a language model."""
 
     def __init__(self, options: PythonRewriterOptions, context: Context) -> None:
@@ -213,12 +194,12 @@ class PythonRewriter(TextRewriter):
         """Say what function this is."""
         return {"rewriter": "python", **self._function.described()}
 
-    def rewrite(self, query: Query) -> str:
+    def rewrite(self, text: str) -> str:
         """Call it."""
-        text = self._function(query.text)
-        if not isinstance(text, str):
+        answer = self._function(text)
+        if not isinstance(answer, str):
             raise InputError(
-                f"expected a text from the rewriter, but it returned {type(text).__name__} "
-                f"{shown(text)}"
+                f"expected a text from the rewriter, but it returned {type(answer).__name__} "
+                f"{shown(answer)}"
             )
-        return text
+        return answer

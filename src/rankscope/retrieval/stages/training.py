@@ -2,38 +2,27 @@
 
 `Training` holds questions with known answers, dealt to folds. A query that is among them, by its id
 or by its words, must be answered by a model that has not seen the folds it is in; any other by one
-that has seen all. `Training.kept_from` says which folds these are, `Training.without` what such a
-model may learn from, and `FoldModels` holds the models, one for each set of folds. So nothing is
-ever judged on what it was trained with, whether a collection has a split for training or the judged
-questions have to serve for both.
-
-There are two trained parts: `fusion_weights` learns the weights of a fusion (the search itself is
-`weights`), `ltr` learns to rerank. Neither may be over something that learns from the same
-questions: the answers below would carry judgments upwards (`refuse_trained`).
+that has seen all. `Training.unseen_folds` says which these are, `Training.without` what such a
+model may learn from. So nothing is ever judged on what it was trained with, whether a collection
+has a split for training or the judged questions have to serve for both.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from threading import RLock
-from typing import Generic, TypeVar
 
 from rankscope.collection.qrels import Qrels
 from rankscope.errors import InputError, shown
-from rankscope.retrieval.cache_entries import make_folder, read_entry, write_entry
-from rankscope.retrieval.protocol import Query, System, fingerprint
+from rankscope.retrieval.protocol import Query, fingerprint
 
 FOLDS = 5
 """How many folds, where nobody says otherwise."""
 
 Folds = frozenset[int]
 """Folds that a model has not seen; the empty set is the model of all questions."""
-
-Model = TypeVar("Model")
 
 
 @dataclass(frozen=True)
@@ -80,7 +69,7 @@ class Training:
     def _fold_by_id(self) -> dict[str, int]:
         return {query.query_id: self._fold_by_words[_words(query)] for query in self.queries}
 
-    def kept_from(self, query: Query) -> Folds:
+    def unseen_folds(self, query: Query) -> Folds:
         """Return the folds that the model for this query must not have seen.
 
         One for a training question, none for a new one, and two for a query that has the id of one
@@ -122,63 +111,3 @@ def _highest(grade: object) -> float:
     if isinstance(grade, Mapping):
         return max(map(float, grade.values()))
     return float(grade)  # type: ignore[arg-type]
-
-
-class FoldModels(Generic[Model]):
-    """Models by the folds they have not seen: loaded where they were kept, else trained and kept.
-
-    ``train`` makes a model's bytes, ``load`` a model of them, and raises a `ValueError` for bytes
-    of another version. ``key`` is a hash of all that decides the models, and ``cache`` the folder
-    that keeps them (None: they are not kept).
-    """
-
-    def __init__(
-        self,
-        train: Callable[[Folds], bytes],
-        load: Callable[[bytes], Model],
-        *,
-        key: Callable[[], str],
-        cache: Path | None,
-    ) -> None:
-        self._train, self._load, self._key, self._cache = train, load, key, cache
-        self._models: dict[Folds, Model] = {}
-        self._lock = RLock()
-
-    def __getitem__(self, folds: Folds) -> Model:
-        with self._lock:
-            if folds not in self._models:
-                self._models[folds] = self._loaded(folds)
-            return self._models[folds]
-
-    def forget(self) -> None:
-        """Forget all models, as what they learn from has changed."""
-        self._models.clear()
-
-    def _loaded(self, folds: Folds) -> Model:
-        path = self._path(folds)
-        content = None if path is None else read_entry(path)
-        if content is not None:
-            try:
-                return self._load(content)
-            except ValueError:  # of another version
-                pass
-        content = self._train(folds)
-        if path is not None:
-            write_entry(path, content)
-        return self._load(content)
-
-    def _path(self, folds: Folds) -> Path | None:
-        if self._cache is None:
-            return None
-        name = fingerprint(self._key(), sorted(folds))
-        return make_folder(self._cache / "models") / f"{name}.model"
-
-
-def refuse_trained(owner: str, systems: Iterable[System]) -> None:
-    """Refuse to learn over systems that have learnt themselves."""
-    for system in systems:
-        if system.trained:
-            raise InputError(
-                f"{owner} cannot learn over {system.identity().name}, which is trained itself: "
-                "its answers carry judgments that must not be seen; use what it is made of"
-            )

@@ -7,11 +7,12 @@ them: right number, one length, finite, float32.
 
 from __future__ import annotations
 
-import logging
+import json
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -108,7 +109,6 @@ class WordLlama(Embedder):
         del context
         check_engine("wordllama", package="wordllama", needed_for="the embedder wordllama")
         self.options: WordLlamaOptions = options
-        self._model: Any = None
 
     def described(self) -> dict[str, Any]:
         """Say what model this is."""
@@ -120,41 +120,60 @@ class WordLlama(Embedder):
             "case": self.options.case,
         }
 
+    @cached_property
+    def _weights(self) -> NDArray[np.float16]:
+        """The vectors of all tokens; they stay in their file, as texts hold few of them."""
+        path = _wordllama_folder() / "weights" / "l2_supercat_256.safetensors"
+        with path.open("rb") as file:  # a safetensors file: length of the header, header, numbers
+            begin = 8 + int.from_bytes(file.read(8), "little")
+            entry = json.loads(file.read(begin - 8))["embedding.weight"]
+        begin += entry["data_offsets"][0]
+        return np.memmap(path, "<f2", "r", begin, tuple(entry["shape"]))
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        tokenizers = engine("tokenizers", package="wordllama", needed_for="the embedder wordllama")
+        path = _wordllama_folder() / "tokenizers" / "l2_supercat_tokenizer_config.json"
+        tokenizer = tokenizers.Tokenizer.from_file(str(path))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return tokenizer
+
     def embed(self, texts: list[str]) -> Floats:
         """Return the mean vector of each text's tokens; zero where there is no token."""
-        if self._model is None:
-            with _root_logger_untouched():
-                name = "wordllama"
-                package = engine(name, package=name, needed_for="the embedder wordllama")
-            home = Path(str(package.__file__)).parent
-            self._model = package.WordLlama.load(
-                cache_dir=home, disable_download=True, trunc_dim=self.options.dimensions
-            )
-            self._model.tokenizer.no_padding()  # pooled one by one, so padding would only cost
-        weights = self._model.embedding
-        vectors = np.zeros((len(texts), weights.shape[1]), np.float32)
+        vectors = np.zeros((len(texts), self.options.dimensions), np.float32)
         if self.options.case == "lower":
             texts = [text.lower() for text in texts]
         short = [row for row, text in enumerate(texts) if len(text) <= _PIECE]
         for low in range(0, len(short), _TOGETHER):
             rows = short[low : low + _TOGETHER]
-            for row, tokens in zip(rows, self._tokens([texts[at] for at in rows]), strict=True):
-                if tokens.size:
-                    weights[tokens].mean(axis=0, out=vectors[row])
+            of_tokens = self._token_vectors([texts[at] for at in rows])
+            for row, tokens in zip(rows, of_tokens, strict=True):
+                if len(tokens):
+                    tokens.mean(axis=0, out=vectors[row])
         for row in sorted({*range(len(texts))}.difference(short)):
-            total, count = np.zeros(weights.shape[1]), 0
+            total, count = np.zeros(vectors.shape[1]), 0
             for piece in pieces_of(texts[row], _PIECE):
-                [tokens] = self._tokens([piece])
-                total += weights[tokens].sum(axis=0, dtype=np.float64)
-                count += tokens.size
+                [tokens] = self._token_vectors([piece])
+                total += tokens.sum(axis=0, dtype=np.float64)
+                count += len(tokens)
             vectors[row] = total / max(count, 1)
         return vectors
 
-    def _tokens(self, texts: list[str]) -> Iterator[NDArray[np.int64]]:
-        """Yield the numbers of each text's tokens."""
-        last = len(self._model.embedding) - 1
-        for encoded in self._model.tokenize(texts):
-            yield np.minimum(np.asarray(encoded.ids, np.int64), last)
+    def _token_vectors(self, texts: list[str]) -> Iterator[Floats]:
+        """Yield the vectors of each text's tokens."""
+        weights, size = self._weights, self.options.dimensions
+        for encoded in self._tokenizer.encode_batch(texts, add_special_tokens=False):
+            tokens = np.minimum(np.array(encoded.ids, np.int64), len(weights) - 1)
+            yield weights[tokens, :size].astype(np.float32)
+
+
+def _wordllama_folder() -> Path:
+    """Return where the model is; its package is not imported, which would take 70 MB."""
+    spec = find_spec("wordllama")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
 
 
 # The tokenizer takes some 300 bytes for each character, and a token's vector 1 KB: of a text that
@@ -173,18 +192,6 @@ def pieces_of(text: str, most: int) -> Iterator[str]:
             end = space if space > begin else end
         yield text[begin:end]
         begin = end
-
-
-@contextmanager
-def _root_logger_untouched() -> Iterator[None]:
-    """Undo what a package does to the root logger when it is imported."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
-        yield
-    finally:
-        root.handlers[:] = handlers
-        root.setLevel(level)
 
 
 class PythonEmbedderOptions(FunctionOptions):

@@ -1,18 +1,21 @@
-"""Embeddings that are made once: kept by content of the text and model, in shards on disk.
+"""Embeddings that are made once: cached by model and by the content of each text, in shards.
 
-Texts without an embedding are embedded a shard at a time, and every finished shard is kept, so a
+Texts without an embedding are embedded a shard at a time, and every finished shard is cached, so a
 run that is stopped goes on where it was. Each text is embedded once, however often it occurs. The
-shards of many texts become one matrix, which is searched where it is, on disk.
+vectors of many texts are gathered in a temporary file and searched there, so that they need not fit
+into memory.
 """
 
 from __future__ import annotations
 
 import hashlib
+import mmap
+import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -20,44 +23,41 @@ import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.retrieval.cache_entries import (
-    Mapped,
-    is_whole,
     make_folder,
-    map_matrix,
     read_arrays,
+    read_entry,
     write_arrays,
     write_entry,
-    writing_matrix,
 )
 from rankscope.retrieval.protocol import fingerprint
 from rankscope.retrieval.vector.embedders import Embedder, embedded
-from rankscope.retrieval.vector.kept_texts import BYTES, KeptTexts, digest, first_of_each
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
-    Ints = NDArray[np.int64]
+    Ints = NDArray[np.intp]
+    Digests = NDArray[np.bytes_]
 
 SHARD = 1024
-"""How many texts are embedded before the result is kept."""
+"""How many texts are embedded before the result is cached."""
 
-WORTH_KEEPING = 0.002
+WORTH_CACHING = 0.002
 """Seconds from which on the vector of a single text, made in this process, is worth a file."""
 
-MAPPED_FROM = 1 << 15
-"""From so many texts on, their vectors stay on disk."""
+ON_DISK_FROM = 1 << 15
+"""From so many texts on, their vectors are gathered on disk."""
 
+_DIGEST = np.dtype("S16")  # what a text is known by
 _ROWS = 1 << 15  # of a matrix that are copied at a time
-_TRIES = 3  # at a matrix, if shards are damaged
 
 
 class Embeddings:
     """The vectors of texts under one model, of length 1 each (or 0, where there is no direction).
 
     ``embedded_texts`` counts those that were embedded, which a second run should leave at 0.
-    ``seconds_saved`` adds up what embedding the others had taken, less what keeping takes: a query
-    takes that long in use, though its embedding was kept.
+    ``seconds_saved`` adds up what embedding the others had taken, less what caching takes: a query
+    takes that long in use, though its embedding was cached.
     """
 
     def __init__(self, embedder: Embedder, cache: Path | None) -> None:
@@ -65,83 +65,99 @@ class Embeddings:
         self.embedded_texts = 0
         self.seconds_saved = 0.0
         self._cache = cache
-        self._known: KeptTexts | None = None
         self._size: int | None = None
         self._lock = Lock()
 
     @cached_property
-    def _folder(self) -> Path | None:
-        """Where they are kept; found when first needed, as a model may have to be looked up."""
+    def _shards(self) -> _Shards | None:
+        """The shards on disk; found when first needed, as a model may have to be looked up."""
         if self._cache is None:
             return None
-        return self._cache / "embeddings" / fingerprint(self.embedder.described())
+        return _Shards(self._cache / "embeddings" / fingerprint(self.embedder.described()))
 
-    def of(self, texts: Sequence[str]) -> Floats:
-        """Return one vector for each text.
+    def of(self, texts: Iterable[str]) -> Floats:
+        """Return one vector for each text; those of many texts stay on disk if there is a cache.
+
+        ``texts`` can be iterated over again, and are never held all at once.
 
         Raises:
             InputError: the embedder does not give one finite vector of one length for each.
         """
         with self._lock:
-            return self._of(texts)
+            digests = np.frombuffer(b"".join(map(_digest, texts)), _DIGEST)
+            if not len(digests):
+                return np.zeros((0, self._size or 1), np.float32)
+            _, first, number = np.unique(digests, return_index=True, return_inverse=True)
+            first = first[number]  # for each text, where the same occurs first
+            missing = first == np.arange(len(digests))
+            vectors = None
+            for places, part in self._cached(digests, np.flatnonzero(missing)):
+                vectors = self._put(vectors, part, places, len(digests))
+                missing[places] = False
+            for places, part in self._made(digests, texts, missing):
+                vectors = self._put(vectors, part, places, len(digests))
+            assert vectors is not None
+            repeated = np.flatnonzero(first != np.arange(len(first)))
+            for low in range(0, len(repeated), _ROWS):
+                rows = repeated[low : low + _ROWS]
+                vectors[rows] = vectors[first[rows]]
+            return vectors
 
-    def of_many(self, texts: Iterable[str]) -> Floats | Mapped:
-        """Return one vector for each text; of many, in a matrix that stays on disk.
+    def _put(self, vectors: Floats | None, part: Floats, places: Ints, total: int) -> Floats:
+        """Put rows into a matrix, which is made when its width is known."""
+        if vectors is None:
+            shape = total, part.shape[1]
+            if self._shards is None or total < ON_DISK_FROM:
+                vectors = np.empty(shape, np.float32)
+            else:
+                vectors = _matrix_on_disk(self._shards.folder, shape)
+        vectors[places] = part
+        release(vectors)
+        return vectors
 
-        ``texts`` can be iterated over again, and are never held all at once if they are many.
+    def _cached(self, digests: Digests, wanted: Ints) -> Iterator[tuple[Ints, Floats]]:
+        """Load what is on disk of the wanted texts, shard by shard; a damaged one is made again."""
+        if self._shards is None:
+            return
+        for name, at, rows in self._shards.holding(digests[wanted]):
+            stored = self._shards.read(name)
+            if stored is not None:
+                vectors, seconds = stored
+                self._check_size(vectors)
+                self.seconds_saved += seconds * len(at)
+                yield wanted[at], vectors[rows]
 
-        Raises:
-            InputError: as in `of`.
-        """
-        with self._lock:
-            if self._folder is None:
-                return self._of(list(texts))
-            digests = bytearray()
-            for text in texts:
-                digests += digest(text)
-            if len(digests) < MAPPED_FROM * BYTES:
-                return self._of(list(texts))
-            return self._mapped(texts, bytes(digests))
+    def _made(
+        self, digests: Digests, texts: Iterable[str], missing: NDArray[np.bool_]
+    ) -> Iterator[tuple[Ints, Floats]]:
+        """Embed the texts that have no vector yet, shard by shard."""
+        total, done = int(missing.sum()), 0
+        places: list[int] = []
+        some: list[str] = []
+        for place, text in enumerate(texts) if total else ():
+            if missing[place]:
+                places.append(place)
+                some.append(text)
+                if len(some) == min(SHARD, total - done):
+                    yield np.array(places), self._embedded(some, digests[places])
+                    done += len(some)
+                    places, some = [], []
+                    self.embedder.work.report(done, total)
 
-    def _of(self, texts: Sequence[str]) -> Floats:
-        digests = [digest(text) for text in texts]
-        first: dict[bytes, int] = {}
-        for at, each in enumerate(digests):
-            first.setdefault(each, at)
-        rows: dict[bytes, int] = {}
-        vectors = np.zeros((0, self._size or 1), np.float32)
-        for kept, part in self._loaded(list(first)):
-            vectors = _put(vectors, part, len(rows), len(first))
-            rows.update({each: len(rows) + place for place, each in enumerate(kept)})
-        missing = [at for each, at in first.items() if each not in rows]
-        for low in range(0, len(missing), SHARD):
-            shard = missing[low : low + SHARD]
-            part = self._make([texts[at] for at in shard], [digests[at] for at in shard])
-            vectors = _put(vectors, part, len(rows), len(first))
-            rows.update({digests[at]: len(rows) + place for place, at in enumerate(shard)})
-            self.embedder.work.report(low + len(shard), len(missing))
-        order = [rows[each] for each in digests]
-        return vectors if order == list(range(len(vectors))) else vectors[order]
-
-    def _make(self, texts: list[str], digests: list[bytes]) -> Floats:
+    def _embedded(self, texts: list[str], digests: Digests) -> Floats:
         began = time.perf_counter()
         vectors = embedded(self.embedder, texts)
         ended = time.perf_counter()
         share = (ended - began) / len(texts)
         self._check_size(vectors)
-        vectors = _of_length_one(vectors)
+        lengths = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+        lengths[lengths == 0] = 1
+        vectors = np.asarray(vectors / lengths, np.float32)
         self.embedded_texts += len(texts)
         is_remote = self.embedder.capabilities.remote
-        is_worth_it = is_remote or len(texts) > 1 or share >= WORTH_KEEPING
-        if self._folder is not None and is_worth_it:
-            content = b"".join(digests)
-            name = hashlib.sha256(content).hexdigest()
-            folder = make_folder(self._folder)
-            arrays = {"vectors": vectors, "seconds": np.array(share)}
-            write_arrays(folder / f"{name}.vectors", arrays)
-            write_entry(folder / f"{name}.texts", content)  # last: what it names is complete
-            if self._known is not None:
-                self._known.add(name, content)
+        is_worth_it = is_remote or len(texts) > 1 or share >= WORTH_CACHING
+        if self._shards is not None and is_worth_it:
+            self._shards.write(digests, vectors, share)
             self.seconds_saved -= time.perf_counter() - ended
         return vectors
 
@@ -154,134 +170,119 @@ class Embeddings:
             )
         self._size = size
 
-    def _loaded(self, wanted: Sequence[bytes]) -> Iterator[tuple[list[bytes], Floats]]:
-        """Load what is on disk of the wanted texts: which, and their vectors, shard by shard."""
-        if self._folder is None or not wanted:
+
+def query_vectors(
+    embeddings: Embeddings, texts: Sequence[str], size: int
+) -> tuple[Floats, list[str | None]]:
+    """Embed queries; if that fails, one by one, so that only the bad ones have no answer.
+
+    ``size`` is the length of the vectors of documents. Returned are the vectors, and for each query
+    why it has none.
+    """
+
+    def checked(texts: Sequence[str]) -> Floats:
+        vectors = embeddings.of(texts)
+        if vectors.shape[1] != size:
+            raise InputError(
+                f"the embedder {embeddings.embedder.name} returned vectors of length "
+                f"{vectors.shape[1]} for queries and of length {size} for documents"
+            )
+        return vectors
+
+    errors: list[str | None] = [None] * len(texts)
+    try:
+        return checked(texts), errors
+    except InputError:
+        vectors = np.zeros((len(texts), size), np.float32)
+    for at, text in enumerate(texts):
+        try:
+            vectors[at] = checked([text])[0]
+        except InputError as error:
+            errors[at] = str(error)
+    return vectors, errors
+
+
+def _matrix_on_disk(folder: Path, shape: tuple[int, int]) -> Floats:
+    """Return a matrix in a file that is gone with it."""
+    size = 4 * shape[0] * shape[1]
+    try:
+        with TemporaryFile(dir=make_folder(folder)) as file:
+            if hasattr(os, "posix_fallocate"):  # a full disk would end the process later
+                os.posix_fallocate(file.fileno(), 0, size)
+            return np.memmap(file, np.float32, "w+", shape=shape)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: cannot make room for {size / 2**30:,.1f} GB of vectors ({error.strerror}); "
+            "name another folder as cache"
+        ) from error
+
+
+def release(vectors: Floats) -> None:
+    """Give back the memory of vectors on disk; what is needed again is read again."""
+    file: object = vectors
+    while isinstance(file, np.ndarray):
+        file = file.base
+    if isinstance(file, mmap.mmap) and hasattr(file, "madvise"):  # not on Windows
+        file.madvise(mmap.MADV_DONTNEED)
+
+
+class _Shards:
+    """The shards in a folder: ``NAME.texts`` holds the digests of texts, ``NAME.vectors`` the rest.
+
+    Millions of texts are looked up all at once, and are columns of bytes, not objects.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._digests: dict[str, Digests] = {}
+        self._table: tuple[Digests, Ints, Ints] | None = None
+        for path in sorted(folder.glob("*.texts")):
+            content = read_entry(path)
+            if content:
+                self._digests[path.stem] = np.frombuffer(content, _DIGEST)
+
+    def holding(self, wanted: Digests) -> Iterator[tuple[str, Ints, Ints]]:
+        """Yield each shard that holds some texts: its name, which of them, and in which rows."""
+        if not self._digests:
             return
-        shards, rows = self._listed().places(b"".join(wanted))
-        for number, places in _by_shard(shards):
-            stored = self._stored(self._listed().names[number])
-            if stored is not None:
-                vectors, share = stored
-                self.seconds_saved += share * len(places)
-                matrix = vectors.matrix if isinstance(vectors, Mapped) else vectors
-                yield [wanted[at] for at in places.tolist()], matrix[rows[places]]
+        if self._table is None:
+            sizes = [len(digests) for digests in self._digests.values()]
+            digests = np.concatenate([*self._digests.values()])
+            order = np.argsort(digests, kind="stable")
+            shards = np.repeat(np.arange(len(sizes)), sizes)
+            rows = np.concatenate([np.arange(size) for size in sizes])
+            self._table = digests[order], shards[order], rows[order]
+        digests, shards, rows = self._table
+        found = np.minimum(np.searchsorted(digests, wanted), len(digests) - 1)
+        places = np.flatnonzero(digests[found] == wanted)
+        places = places[np.argsort(shards[found[places]], kind="stable")]
+        held = shards[found[places]]
+        names = list(self._digests)
+        for part in np.split(places, np.flatnonzero(np.diff(held)) + 1):
+            if len(part):
+                yield names[shards[found[part[0]]]], part, rows[found[part]]
 
-    def _stored(self, name: str) -> tuple[Floats | Mapped, float] | None:
-        """Open the vectors of a shard, and how long each took; a damaged one is made again."""
-        if self._folder is None:
+    def read(self, name: str) -> tuple[Floats, float] | None:
+        """Read the vectors of a shard, and how long each took; a damaged one is forgotten."""
+        stored = read_arrays(self.folder / f"{name}.vectors")
+        if stored is None or len(stored["vectors"]) != len(self._digests[name]):
+            (self.folder / f"{name}.texts").unlink(missing_ok=True)
+            del self._digests[name]
+            self._table = None
             return None
-        stored = read_arrays(self._folder / f"{name}.vectors")
-        if stored is not None:
-            vectors: Floats = stored["vectors"]
-            self._check_size(vectors)
-            return vectors, float(stored.get("seconds", 0.0))  # earlier versions did not keep it
-        mapped = map_matrix(self._folder / f"{name}.matrix")
-        if mapped is None:
-            (self._folder / f"{name}.texts").unlink(missing_ok=True)
-            return None
-        self._check_size(mapped.matrix)
-        return mapped, 0.0
+        return stored["vectors"], float(stored["seconds"])
 
-    def _listed(self) -> KeptTexts:
-        if self._known is None:
-            assert self._folder is not None
-            self._known = KeptTexts.listed(self._folder)
-        return self._known
-
-    # --- many: a matrix on disk ------------------------------------------------------------------
-
-    def _mapped(self, texts: Iterable[str], digests: bytes) -> Floats | Mapped:
-        """Return the matrix of these texts, which is put together of shards if it is not there."""
-        assert self._folder is not None
-        name = hashlib.sha256(digests).hexdigest()
-        path = make_folder(self._folder) / f"{name}.matrix"
-        for _ in range(_TRIES):
-            mapped = map_matrix(path)
-            if mapped is not None:
-                self._check_size(mapped.matrix)
-                if not is_whole(path.with_suffix(".texts")):
-                    write_entry(path.with_suffix(".texts"), digests)
-                return mapped
-            self._make_missing(texts, digests)
-            try:
-                self._put_together(path, digests)
-            except _DamagedError:
-                self._known = None  # read again: what is damaged is no longer listed
-        return self._of(list(texts))
-
-    def _make_missing(self, texts: Iterable[str], digests: bytes) -> None:
-        """Embed the texts that have no vector yet."""
-        shards, _ = self._listed().places(digests)
-        missing = (shards < 0) & first_of_each(digests)
-        total, done = int(missing.sum()), 0
-        some: list[str] = []
-        for is_missing, text in zip(missing.tolist(), texts, strict=True):
-            if is_missing:
-                some.append(text)
-                if len(some) == min(SHARD, total - done):
-                    self._make(some, [digest(text) for text in some])
-                    done += len(some)
-                    some = []
-                    self.embedder.work.report(done, total)
-
-    def _put_together(self, path: Path, digests: bytes) -> None:
-        """Write the matrix of texts that all have a vector, and forget shards that are in it."""
-        assert self._folder is not None
-        known = self._listed()
-        shards, rows = known.places(digests)
-        first = self._stored(known.names[shards[0]])
-        if first is None:
-            raise _DamagedError
-        width = (first[0].matrix if isinstance(first[0], Mapped) else first[0]).shape[1]
-        whole = []
-        with writing_matrix(path, (len(shards), width)) as write:
-            for number, places in _by_shard(shards):
-                stored = self._stored(known.names[number])
-                if stored is None:
-                    raise _DamagedError
-                for low in range(0, len(places), _ROWS):
-                    part = places[low : low + _ROWS]
-                    if isinstance(stored[0], Mapped):
-                        write(part, stored[0].matrix[rows[part]])
-                        stored[0].release()
-                    else:
-                        write(part, stored[0][rows[part]])
-                if len(np.unique(rows[places])) == known.sizes[number]:
-                    whole.append(known.names[number])
-        write_entry(path.with_suffix(".texts"), digests)  # last: what it names is complete
-        for name in whole:
-            for suffix in ("texts", "vectors", "matrix"):
-                with suppress(OSError):  # another process may use it, or took it away
-                    if name != path.stem:
-                        (self._folder / f"{name}.{suffix}").unlink(missing_ok=True)
-        self._known = None
+    def write(self, digests: Digests, vectors: Floats, seconds: float) -> None:
+        """Cache the vectors of some texts."""
+        content = digests.tobytes()
+        name = hashlib.sha256(content).hexdigest()
+        make_folder(self.folder)
+        arrays = {"vectors": vectors, "seconds": np.array(seconds)}
+        write_arrays(self.folder / f"{name}.vectors", arrays)
+        write_entry(self.folder / f"{name}.texts", content)  # last: what it names is complete
+        self._digests[name] = digests
+        self._table = None
 
 
-class _DamagedError(Exception):
-    """A shard that was listed is not as it was written."""
-
-
-def _by_shard(shards: Ints) -> Iterator[tuple[int, Ints]]:
-    """Yield each shard with the places of the texts that are in it, in order; -1 is none."""
-    order = np.argsort(shards, kind="stable")
-    order = order[np.searchsorted(shards[order], 0) :]
-    for places in np.split(order, np.flatnonzero(np.diff(shards[order])) + 1):
-        if len(places):
-            yield int(shards[places[0]]), places
-
-
-def _put(vectors: Floats, part: Floats, at: int, total: int) -> Floats:
-    """Put rows into a matrix, which is made when its width is known."""
-    if not len(vectors):
-        vectors = np.empty((total, part.shape[1]), np.float32)
-    vectors[at : at + len(part)] = part
-    return vectors
-
-
-def _of_length_one(vectors: Floats) -> Floats:
-    """Scale vectors to length 1; one of length 0 stays."""
-    lengths = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
-    lengths[lengths == 0] = 1
-    scaled: Floats = (vectors / lengths).astype(np.float32)
-    return scaled
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

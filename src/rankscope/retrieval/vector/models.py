@@ -106,45 +106,42 @@ class Model:
             InputError: it cannot be loaded, is of the other kind, or reads less than asked for.
         """
         if self._loaded is None:
-            model = self._from_hub() if self._folder is None else self._from_folder(self._folder)
+            model = self._load()
             self._check(model)
             self._loaded = model
         return self._loaded
 
-    def _from_folder(self, folder: Path) -> Any:
+    def _load(self) -> Any:
+        """Load the folder, or the copy fetched before; only if there is none, ask the hub."""
         try:
             with _quietly():
-                return self._opened(str(folder), local=True)
+                return self._opened(local=True)
         except Exception as error:
-            raise InputError(
-                f"the folder {folder} holds no model that can be loaded: {sentence(error)}"
-            ) from error
-
-    def _from_hub(self) -> Any:
-        try:
-            with _quietly():
-                return self._opened(self.name, local=True)
-        except Exception as error:
+            problem = sentence(error)
+            if self._folder is not None:
+                text = f"the folder {self._folder} holds no model that can be loaded: {problem}"
+                raise InputError(text) from error
             if not _is_missing(error):
-                raise InputError(
-                    f"the model {self.name}, fetched before, cannot be loaded: {sentence(error)}"
-                ) from error
-            log.debug("no copy of the model %s (%s)", self.name, sentence(error))
+                text = f"the model {self.name}, fetched before, cannot be loaded: {problem}"
+                raise InputError(text) from error
+            log.debug("no copy of the model %s (%s)", self.name, problem)
         _reach_hub(self.name)
         try:
-            return self._opened(self.name, local=False)
+            return self._opened(local=False)
         except Exception as error:
             raise InputError(
                 f"there is no folder {self.name}, and no model of that name can be fetched from "
                 f"the hub: {sentence(error)}"
             ) from error
 
-    def _opened(self, name: str, *, local: bool) -> Any:
+    def _opened(self, *, local: bool) -> Any:
         package = import_module("sentence_transformers")
-        length = self._options.max_length
+        name, length = self.name, self._options.max_length
         options: dict[str, Any] = {"device": self._options.device, "local_files_only": local}
         if self._folder is None:
             options["revision"] = self._options.revision
+        else:
+            name = str(self._folder)
         if self._kind == "CrossEncoder":
             return package.CrossEncoder(name, max_length=length, **options)
         model = package.SentenceTransformer(name, **options)

@@ -7,17 +7,18 @@ text, or whose vector is zero, have no direction: they are not found, and find n
 
 from __future__ import annotations
 
+import re
 import time
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from rankscope.collection.corpus import Corpus
-from rankscope.retrieval.cache_entries import Mapped
-from rankscope.retrieval.options import Options
+from rankscope.retrieval.options import Options, SpecError
 from rankscope.retrieval.protocol import (
     Capabilities,
     Component,
@@ -29,16 +30,50 @@ from rankscope.retrieval.protocol import (
 )
 from rankscope.retrieval.registry import SYSTEMS, Context
 from rankscope.retrieval.texts import Fields, Texts, without_text
-from rankscope.retrieval.vector.chunking import ChunkOptions, chunks_of
 from rankscope.retrieval.vector.embedders import EMBEDDERS
-from rankscope.retrieval.vector.embeddings import Embeddings
-from rankscope.retrieval.vector.query_vectors import query_vectors
+from rankscope.retrieval.vector.embeddings import Embeddings, query_vectors, release
 from rankscope.retrieval.vector.similarity import Vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_ROWS = 1 << 16  # vectors on disk that are looked at together
+_ROWS = 1 << 16  # vectors that are looked at together
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+class ChunkOptions(Options):
+    """How documents are cut: fixed windows, or sliding ones if there is an overlap."""
+
+    tokens: int = Field(ge=1)
+    """How many tokens a chunk has at most; a word or a sign is one."""
+    overlap: int = Field(default=0, ge=0)
+    """How many tokens a chunk shares with the one before it."""
+
+    @model_validator(mode="after")
+    def _ends(self) -> Self:
+        if self.overlap >= self.tokens:
+            raise SpecError(
+                f"chunks of {self.tokens} tokens cannot overlap by {self.overlap}; the overlap "
+                "must be smaller"
+            )
+        return self
+
+
+def chunks_of(text: str, options: ChunkOptions | None) -> list[str]:
+    """Cut a text into windows; the last one ends with the text, an empty text has none.
+
+    >>> chunks_of("one two, three", ChunkOptions(tokens=2, overlap=1))
+    ['one two', 'two,', ', three']
+    """
+    if not text.strip():
+        return []
+    if options is None:
+        return [text]
+    spans = [match.span() for match in _TOKEN.finditer(text)]
+    step = options.tokens - options.overlap
+    last = max(len(spans) - options.overlap, 1)
+    windows = (spans[low : low + options.tokens] for low in range(0, last, step))
+    return [text[window[0][0] : window[-1][1]] for window in windows]
 
 
 class VectorOptions(Options):
@@ -119,35 +154,35 @@ class VectorSearch(System):
 
     def _take(self, texts: Texts) -> None:
         chunks = _Chunks(texts, self.options)
-        vectors = self.embeddings.of_many(chunks)
-        directed = _directed(vectors)
-        if not directed.all():
-            if isinstance(vectors, Mapped):
-                chunks = _Chunks(texts, self.options, directed)
-                vectors = self.embeddings.of_many(chunks)
-            else:
-                vectors = vectors[directed]
-        owners = chunks.owners[directed] if chunks.takes is None else chunks.owners
-        positions, starts = np.unique(owners, return_index=True)
+        vectors, count = self.embeddings.of(chunks), 0
+        owners = chunks.owners
+        for low in range(0, len(vectors), _ROWS):  # leave out, in place, those without direction
+            block = vectors[low : low + _ROWS]
+            directed = np.flatnonzero(block.any(axis=1))
+            vectors[count : count + len(directed)] = block[directed]
+            owners[count : count + len(directed)] = owners[low + directed]
+            count += len(directed)
+            release(vectors)
+        positions, starts = np.unique(owners[:count], return_index=True)
         self._doc_ids = [texts.doc_ids[at] for at in positions.tolist()]
-        self._vectors = Vectors(vectors, starts) if len(owners) else None
+        self._vectors = Vectors(vectors[:count], starts) if count else None
 
     def search(self, queries: Sequence[Query], depth: int) -> list[Ranking]:
         """Answer each query with the documents in the direction nearest to its own."""
         self.prepare()
         depth = check_depth(depth)
-        asked = [at for at, query in enumerate(queries) if query.text.strip()]
+        places = [at for at, query in enumerate(queries) if query.text.strip()]
         answers = [Ranking() for _ in queries]
-        if self._vectors is None or not asked:
+        if self._vectors is None or not places:
             return answers
-        texts = [self.options.query_prefix + queries[at].text for at in asked]
+        texts = [self.options.query_prefix + queries[at].text for at in places]
         began, saved = time.perf_counter(), self.embeddings.seconds_saved
         vectors, errors = query_vectors(self.embeddings, texts, self._vectors.size)
         best = self._vectors.best(vectors, depth)
         saved = self.embeddings.seconds_saved - saved  # of queries whose embeddings were kept
-        share = (time.perf_counter() - began + saved) / len(asked)
+        share = (time.perf_counter() - began + saved) / len(places)
         for at, error, vector, (positions, scores) in zip(
-            asked, errors, vectors, best, strict=True
+            places, errors, vectors, best, strict=True
         ):
             if error is not None:
                 answers[at] = Ranking.failed(error, share)
@@ -160,34 +195,17 @@ class VectorSearch(System):
 class _Chunks:
     """What is embedded: the chunks of all documents, made anew whenever they are gone through.
 
-    ``owners`` is the position of the document of each, once all were gone through; ``takes`` says
-    which of them to take (None: all).
+    ``owners`` is the position of the document of each, once all were gone through.
     """
 
-    def __init__(
-        self, texts: Texts, options: VectorOptions, takes: NDArray[np.bool_] | None = None
-    ) -> None:
+    def __init__(self, texts: Texts, options: VectorOptions) -> None:
         self._texts, self._options = texts, options
-        self.takes = takes
         self.owners: NDArray[np.intp] = np.empty(0, np.intp)
 
     def __iter__(self) -> Iterator[str]:
-        prefix, owners, number = self._options.document_prefix, array("q"), 0
+        prefix, owners = self._options.document_prefix, array("q")
         for position, text in enumerate(self._texts.texts):
             for chunk in chunks_of(text, self._options.chunk):
-                if self.takes is None or self.takes[number]:
-                    owners.append(position)
-                    yield prefix + chunk
-                number += 1
+                owners.append(position)
+                yield prefix + chunk
         self.owners = np.array(owners, np.intp)
-
-
-def _directed(vectors: NDArray[np.float32] | Mapped) -> NDArray[np.bool_]:
-    """Return which vectors have a direction: not all zero."""
-    if not isinstance(vectors, Mapped):
-        return np.asarray(vectors.any(axis=1))
-    directed = np.empty(len(vectors.matrix), np.bool_)
-    for low in range(0, len(directed), _ROWS):
-        directed[low : low + _ROWS] = vectors.matrix[low : low + _ROWS].any(axis=1)
-        vectors.release()
-    return directed

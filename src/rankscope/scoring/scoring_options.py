@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rankscope.measures.language import Measure
     from rankscope.ontology.terms import Ontology
-    from rankscope.runs.collapsing import Chunking, Collapse
+    from rankscope.runs.collapsing import Chunking
     from rankscope.scoring.judgments import NoAnswer
     from rankscope.tables.columns import Duplicates
 
@@ -44,8 +44,6 @@ class ScoringOptions(TypedDict, total=False):
     """The documents that there are: a path, a table or ids."""
     doc_id_from: Any
     """Which document a chunk is of: ``#``, a regular expression, a table, a function."""
-    collapse: Collapse | None
-    """What a document scores, of whose chunks several are retrieved."""
     no_answer: NoAnswer | None
     """More questions that are meant to have no answer."""
     overlap: float | None
@@ -111,7 +109,7 @@ class Scoring:
                 raise UnknownNameError(words, str(given[name]), choices)
         rules = ("ties", "precision", "queries")
         given["changes"] = tuple((rule, given.pop(rule)) for rule in rules if rule in given)
-        doc_id_from, collapse = given.pop("doc_id_from", None), given.pop("collapse", None)
+        doc_id_from = given.pop("doc_id_from", None)
         if "profile" in given:
             given["profile"] = profile_named(given["profile"])
         if columns:
@@ -123,12 +121,7 @@ class Scoring:
             from rankscope.runs.collapsing import Chunking  # noqa: PLC0415
 
             is_made = isinstance(doc_id_from, Chunking)
-            made = doc_id_from if is_made else Chunking.of(doc_id_from, collapse or "best")
-            given["chunking"] = made
-        elif collapse not in (None, "best"):
-            raise InputError(
-                f"collapse={collapse!r} needs doc_id_from, which says what document a chunk is of"
-            )
+            given["chunking"] = doc_id_from if is_made else Chunking.of(doc_id_from)
         if "ontology" in given:
             from rankscope.ontology.terms import as_ontology  # noqa: PLC0415
 

@@ -1,15 +1,61 @@
-"""Figures of analyses beside their targets: what a router, gate or reranker should reach."""
+"""Targets: what measures, and figures of a router, gate or reranker, should reach."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from rankscope.diagnosis.figures import FIGURES, figures_of, why_missing
 from rankscope.errors import UnknownNameError
-from rankscope.part import Part
-from rankscope.records.report import FigureKpi, status_of
+from rankscope.part import Part, left_out
+from rankscope.statistics.intervals import Interval
+
+Status = Literal["pass", "warn", "fail", "unknown"]
+
+WARN = 0.1
+"""A value that misses its target by at most this share of it is a warning, otherwise a failure."""
+
+
+def status_of(
+    value: float, target: float | None, *, higher_is_better: bool = True, strict: bool = False
+) -> Status:
+    """Say whether a value reaches its target: pass, warn (within a tenth of it), fail, or unknown.
+
+    ``strict``: the target itself is not enough.
+
+    >>> status_of(0.38, 0.40), status_of(0.35, 0.40), status_of(0.35, None)
+    ('warn', 'fail', 'unknown')
+    """
+    if target is None or not math.isfinite(value):
+        return "unknown"
+    is_met = value >= target if higher_is_better else value <= target
+    if is_met and not (strict and value == target):
+        return "pass"
+    is_near = value >= (1 - WARN) * target if higher_is_better else value <= (1 + WARN) * target
+    return "warn" if is_near else "fail"
+
+
+class FigureKpi(Part):
+    """One figure of an analysis beside its target."""
+
+    figure: str
+    """Which one, such as routing_accuracy."""
+    system: str | None = left_out()
+    """The system it is about, if it is about one."""
+    value: float | None
+    """Its value; shares are from 0 to 1. Null: it was not measured."""
+    interval: Interval | None = None
+    """Where it lies with some confidence; null where that is not known."""
+    target: float
+    """What it should reach; where less is better, the most that is allowed."""
+    strict: bool
+    """Whether the target itself is not enough."""
+    status: Status
+    """pass: the target is reached; warn: missed by at most a tenth; fail; unknown: not measured."""
+    reason: str | None = left_out()
+    """Why it was not measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What decisions are described by: against formulas written out, and by hand."""
+"""Shares, separation and thresholds: against formulas written out, and by hand."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import InputError
-from rankscope.statistics.decision_rates import (
+from rankscope.statistics.classification import (
     Thresholds,
-    calibration,
     f1_interval,
     held_out_accuracy,
-    load_balance,
     proportion,
     separation,
 )
@@ -53,77 +51,6 @@ def test_the_interval_of_f1_is_that_of_its_proportion() -> None:
     assert interval.low == pytest.approx(2 * wilson.low / (1 + wilson.low))
     assert interval.low < 0.75 < interval.high
     assert f1_interval(0, 0) is None
-
-
-def test_load_by_hand() -> None:
-    load = load_balance([6, 2, 0])
-    assert (load.places, load.used) == (3, 2)
-    assert load.busiest == 6 / (8 / 3)
-    assert load.entropy == pytest.approx(
-        -(0.75 * math.log(0.75) + 0.25 * math.log(0.25)) / math.log(3)
-    )
-    # Gini: mean absolute difference of all pairs over twice the mean: (4+6+2)·2/9 / (2·8/3)
-    assert load.gini == pytest.approx((2 * (4 + 6 + 2) / 9) / (2 * 8 / 3))
-    even = load_balance([5, 5, 5, 5])
-    assert (even.entropy, even.busiest, even.gini) == (1.0, 1.0, 0.0)
-    alone = load_balance([7])
-    assert (alone.entropy, alone.busiest, alone.gini) == (None, 1.0, 0.0)
-    with pytest.raises(InputError, match="at least one"):
-        load_balance([0, 0])
-
-
-def test_perfect_calibration_has_no_error() -> None:
-    confidence = [0.8] * 10 + [0.25] * 8 + [1.0] * 3
-    right = [1] * 8 + [0] * 2 + [1] * 2 + [0] * 6 + [1] * 3
-    result = calibration(confidence, right)
-    assert result.ece == 0.0
-    assert result.p == 1.0
-    assert result.expected > 0  # as so few decisions would be off by chance
-
-
-def test_the_calibration_error_by_hand() -> None:
-    """Bins [0.5, 0.6): 0.5 and 0.55, one right; [0.9, 1]: 0.9, 1.0 and 1.0, one right."""
-    result = calibration([0.5, 0.55, 0.9, 1.0, 1.0], [1, 0, 0, 1, 0])
-    first = abs(1 / 2 - 1.05 / 2)
-    last = abs(1 / 3 - 2.9 / 3)
-    assert result.ece == pytest.approx(2 / 5 * first + 3 / 5 * last)
-    used = [part for part in result.bins if part.right.total]
-    assert [(part.low, part.high, part.right.count) for part in used] == [
-        (0.5, 0.6, 1),
-        (0.9, 1.0, 1),
-    ]
-    assert used[0].confidence == pytest.approx(0.525)
-    assert result.confidence == pytest.approx(3.95 / 5)
-    one = calibration([0.5, 0.55, 0.9, 1.0, 1.0], [1, 0, 0, 1, 0], bins=1)
-    assert one.ece == pytest.approx(abs(2 / 5 - 3.95 / 5))
-
-
-@pytest.mark.parametrize("border", [0.1, 0.3, 0.6, 0.7, 0.9])
-def test_a_border_belongs_to_the_bin_above(border: float) -> None:
-    result = calibration([border], [1])
-    [part] = [part for part in result.bins if part.right.total]
-    assert part.low == border
-
-
-def test_calibration_is_seeded_and_tested() -> None:
-    random = np.random.default_rng(0)
-    confidence = random.random(400)
-    outcome = random.random(400) < confidence
-    exact = calibration(confidence, outcome)
-    assert exact.p > 0.05
-    assert exact == calibration(confidence, outcome)
-    assert exact.expected != calibration(confidence, outcome, seed=1).expected
-    off = calibration(confidence, random.random(400) < confidence**3)
-    assert off.p < 0.01
-
-
-@pytest.mark.parametrize(
-    ("confidence", "right", "bins"),
-    [([], [], 10), ([0.5], [1, 0], 10), ([1.5], [1], 10), ([0.5], [2], 10), ([0.5], [1], 0)],
-)
-def test_what_cannot_be_calibrated(confidence: Any, right: Any, bins: int) -> None:
-    with pytest.raises(InputError):
-        calibration(confidence, right, bins=bins)
 
 
 def brute_auc(high: list[float], low: list[float]) -> float:

@@ -1,20 +1,19 @@
-"""Decisions: how often they are right, and what the confidence or the score behind them is worth.
+"""Classification: how often decisions are right, and how well a score tells two kinds apart.
 
 A router sends a question somewhere, a gate decides whether to search, a threshold refuses to
-answer: shares with intervals, calibration of confidences, separation by a score, balance of load.
+answer: shares with intervals, F1, the area under the ROC curve, thresholds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankscope.errors import InputError
 from rankscope.part import Part
-from rankscope.statistics.arrays import check_level, random_source, sizes, special
+from rankscope.statistics.arrays import check_level, random_source, special
 from rankscope.statistics.intervals import Interval, wilson
 
 if TYPE_CHECKING:
@@ -67,164 +66,6 @@ def f1_interval(hits: int, misses: int, *, level: float = 0.95) -> Interval | No
         return None
     low, high = (2 * end / (1 + end) for end in (interval.low, interval.high))
     return Interval(low=low, high=high, level=level, method="wilson")
-
-
-class LoadBalance(Part):
-    """How evenly a load is spread over several places."""
-
-    places: int
-    """How many there are, those that got nothing included."""
-    used: int
-    """How many got anything."""
-    entropy: float | None
-    """−Σ p·log p / log(places): 1 is even, 0 is all in one place; null for fewer than two."""
-    busiest: float
-    """The largest load over the mean load: 1 is even."""
-    gini: float
-    """Gini's coefficient of the loads: 0 is even, 1 − 1/places is all in one place."""
-
-
-def load_balance(loads: Sequence[int]) -> LoadBalance:
-    """Describe how evenly loads are spread; at least one must be above 0.
-
-    >>> load_balance([6, 2, 0]).busiest
-    2.25
-    """
-    counts = np.sort(np.asarray(loads, np.float64))
-    total, places = counts.sum(), len(counts)
-    if not total > 0 or (counts < 0).any():
-        raise InputError("loads must be counts, at least one of them above 0")
-    used = counts[counts > 0] / total
-    entropy = None
-    if places > 1:
-        entropy = min(1.0, max(0.0, -float((used * np.log(used)).sum()) / math.log(places)))
-    ranks = np.arange(1, places + 1)
-    gini = float(((2 * ranks - places - 1) * counts).sum() / (places * total))
-    return LoadBalance(
-        places=places,
-        used=len(used),
-        entropy=entropy,
-        busiest=float(counts[-1] * places / total),
-        gini=max(0.0, gini),
-    )
-
-
-BUDGET = 20_000_000
-"""How many outcomes are drawn at most; of more decisions fewer repetitions are drawn."""
-
-FEWEST = 200
-"""So many repetitions are drawn at least."""
-
-
-class CalibrationBin(Part):
-    """The decisions of similar confidence."""
-
-    low: float
-    """The lowest confidence of the bin, which is part of it."""
-    high: float
-    """The highest, which is part of the last bin only."""
-    confidence: float | None
-    """The mean confidence of its decisions; null where there is none."""
-    right: Proportion
-    """How many of them are right."""
-
-
-class Calibration(Part):
-    """How well confidences say how often decisions are right."""
-
-    n: int
-    """How many decisions have a confidence."""
-    confidence: float
-    """The mean confidence."""
-    right: Proportion
-    """How many decisions are right."""
-    ece: float
-    """The expected calibration error: the mean of |share right − mean confidence| over the bins,
-    each weighed by its decisions."""
-    expected: float
-    """What the ECE would be on average if every confidence were exactly right."""
-    p: float
-    """How often it would be as large as here then."""
-    bins: tuple[CalibrationBin, ...]
-    """The reliability table: bins of equal width over [0, 1]."""
-
-
-def calibration(
-    confidence: npt.ArrayLike,
-    right: npt.ArrayLike,
-    *,
-    bins: int = 10,
-    level: float = 0.95,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> Calibration:
-    """Compare confidences (0 to 1) with whether the decisions were right.
-
-    ECE = Σ_b (n_b / n) · |right_b / n_b − mean confidence_b| over ``bins`` of equal width; a
-    confidence on a border belongs to the bin above it. ``expected`` and ``p`` are by consistency
-    resampling: outcomes are drawn as the confidences say, with a seed.
-
-    Reference: Naeini, Cooper and Hauskrecht, AAAI 2015 (ECE); Bröcker and Smith, Weather and
-    Forecasting 2007 (consistency resampling).
-
-    >>> calibration([0.8] * 5, [1, 1, 1, 1, 0]).ece
-    0.0
-    """
-    stated = np.asarray(confidence, np.float64)
-    outcome = np.asarray(right, np.float64)
-    if stated.ndim != 1 or stated.shape != outcome.shape or not len(stated):
-        raise InputError("calibration needs as many outcomes as confidences, and at least one")
-    if not ((stated >= 0) & (stated <= 1)).all() or not np.isin(outcome, (0, 1)).all():
-        raise InputError("confidences must be from 0 to 1, and outcomes 0 or 1")
-    if bins < 1:
-        raise InputError(f"bins must be at least 1, not {bins}")
-    edges = np.arange(1, bins) / bins
-    number = np.searchsorted(edges, stated, side="right")
-    promised = np.array([math.fsum(stated[number == place]) for place in range(bins)])
-    size = np.bincount(number, minlength=bins)
-    kept = np.bincount(number, outcome, minlength=bins)
-    ece = float(np.abs(kept - promised).sum() / len(stated))
-    drawn = _drawn_errors(stated, number, promised, resamples, seed)
-    reliability = tuple(
-        CalibrationBin(
-            low=place / bins,
-            high=(place + 1) / bins,
-            confidence=float(promised[place] / size[place]) if size[place] else None,
-            right=proportion(int(kept[place]), int(size[place]), level=level),
-        )
-        for place in range(bins)
-    )
-    return Calibration(
-        n=len(stated),
-        confidence=math.fsum(stated) / len(stated),
-        right=proportion(int(outcome.sum()), len(outcome), level=level),
-        ece=ece,
-        expected=float(drawn.mean()),
-        p=float((1 + np.count_nonzero(drawn >= ece - 1e-12)) / (1 + len(drawn))),
-        bins=reliability,
-    )
-
-
-def _drawn_errors(
-    stated: FloatArray,
-    number: npt.NDArray[np.int64],
-    promised: FloatArray,
-    resamples: int,
-    seed: int,
-) -> FloatArray:
-    """Return the errors of perfect forecasters: outcomes drawn as the confidences say."""
-    count, bins = len(stated), len(promised)
-    repetitions = min(resamples, max(FEWEST, BUDGET // count))
-    random = np.random.Generator(random_source(seed, 0))
-    errors = []
-    for size in sizes(repetitions, count):
-        outcome = random.random((size, count)) < stated
-        place = (
-            number + bins * np.arange(size)[:, np.newaxis]
-        )  # each repetition has bins of its own
-        kept = np.bincount(place[outcome], minlength=size * bins).reshape(size, bins)
-        errors.append(np.abs(kept - promised).sum(axis=1) / count)
-    return np.concatenate(errors)
 
 
 class Separation(Part):

@@ -332,13 +332,14 @@ class Scores(Shown):
         >>> scores.at_k("Success")
         {1: 0.0, 2: 1.0}
         """
-        cutoffs = sorted({Measure.parse(name).cutoff or 0 for name in self.asked} - {0})
+        cut = {name: Measure.parse(name).cutoff for name in self.asked}
         names = {}
-        for cutoff in cutoffs:
+        for cutoff in sorted(filter(None, cut.values())):
             with suppress(UnknownNameError):
                 names[cutoff] = self.name_of(f"{measure}@{cutoff}")
         if not names:
-            raise UnknownNameError("measure with a cutoff in these scores", measure, self.asked)
+            known = filter(cut.get, cut)
+            raise UnknownNameError("measure with a cutoff in these scores", measure, known)
         by_cutoff: dict[Any, Any] = self._each(
             lambda run: {cutoff: run.means[name] for cutoff, name in names.items()}
         )
