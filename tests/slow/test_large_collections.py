@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tracemalloc
 from itertools import product
 from pathlib import Path
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from rankscope import Corpus
 from rankscope.collection.corpus import stream_corpus, stream_doc_ids
+from rankscope.errors import InputError
 from rankscope.retrieval.cache_entries import read_entry
 from rankscope.retrieval.lexical.postings import Postings
 from rankscope.retrieval.protocol import Query
@@ -189,6 +192,17 @@ def test_on_disk_answers_are_the_same(tmp_path: Path, void: bool, chunk: Any) ->
     assert made <= 10 * (1 if chunk is None else 3), "the others are cached"
     entries = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert all(read_entry(path) for path in entries), "what was searched on disk is gone"
+
+
+@pytest.mark.usefixtures("on_disk")
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="room cannot be made beforehand")
+def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(InputError, match=r"cannot make room for .*No space left on device"):
+        searched(large_corpus(), tmp_path)
 
 
 @pytest.mark.usefixtures("on_disk")

@@ -4,18 +4,14 @@ An entry is a SHA-256 followed by what it is the hash of: the entry's key and it
 to a temporary file that is renamed. The key is the entry's own name and that of its folder, which
 say together what it was made of. An entry that is cut short, damaged, unreadable or found under
 another key than its own counts as absent and is made again. Nothing in it can run code: arrays are
-stored as NumPy writes them, without pickle. What is large is hashed, written and read in pieces,
-and a matrix can stay on disk (`Mapped`).
+stored as NumPy writes them, without pickle. What is large is hashed, written and read in pieces.
 """
 
 from __future__ import annotations
 
 import io
-import mmap
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -31,7 +27,6 @@ if TYPE_CHECKING:
 
 _DIGEST = 32  # bytes of a SHA-256
 _LENGTH = 2  # bytes that hold the length of the key
-_ALIGNED = 64  # bytes: where the numbers of a matrix begin is a multiple of this
 
 
 def make_folder(folder: Path) -> Path:
@@ -64,15 +59,9 @@ def read_entry(path: Path) -> bytes | None:
         return None if stream is None else stream.read()
 
 
-def is_whole(path: Path) -> bool:
-    """Tell whether an entry is as it was written, under its own key; nothing of it is kept."""
-    with _reading(path) as stream:
-        return stream is not None
-
-
 @contextmanager
 def _writing(path: Path) -> Iterator[BinaryIO]:
-    """Write the content of an entry piece by piece, here and there; its hash comes last."""
+    """Write the content of an entry piece by piece; its hash comes last."""
     with replacing(path) as sink:
         sink.write(bytes(_DIGEST))
         sink.write(_head(path))
@@ -117,57 +106,3 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
         except (ValueError, OSError, EOFError, TypeError, BadZipFile, AttributeError):
             # of another version
             return None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Mapped:
-    """A matrix of an entry that stays on disk; what is looked at is in memory until `release`."""
-
-    matrix: NDArray[np.float32]
-    _map: mmap.mmap
-
-    def release(self) -> None:
-        """Give back the memory of what was looked at; it is read again where it is needed."""
-        if hasattr(self._map, "madvise"):  # not on Windows
-            self._map.madvise(mmap.MADV_DONTNEED)
-
-
-@contextmanager
-def writing_matrix(
-    path: Path, shape: tuple[int, int]
-) -> Iterator[Callable[[NDArray[np.intp], NDArray[np.float32]], None]]:
-    """Write a matrix as one entry, in any order: yields what takes rows and their places.
-
-    All rows must be written by the end.
-    """
-    with _writing(path) as sink:
-        sink.write(bytes(-sink.tell() % _ALIGNED))
-        header = {"descr": "<f4", "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(sink, header)
-        start, width = sink.tell(), 4 * shape[1]
-
-        def write(places: NDArray[np.intp], rows: NDArray[np.float32]) -> None:
-            ends = np.flatnonzero(np.diff(places) != 1) + 1  # rows that follow each other: at once
-            for low, high in zip([0, *ends], [*ends, len(places)], strict=True):
-                sink.seek(start + int(places[low]) * width)
-                sink.write(np.ascontiguousarray(rows[low:high], "<f4").tobytes())
-
-        yield write
-
-
-def map_matrix(path: Path) -> Mapped | None:
-    """Open a matrix that stays on disk; None if there is none as it was written."""
-    with _reading(path) as stream:
-        if stream is None:
-            return None
-        stream.seek(-stream.tell() % _ALIGNED, os.SEEK_CUR)
-        try:
-            np.lib.format.read_magic(stream)
-            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-            content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-            if dtype != np.dtype("<f4"):
-                return None
-            flat = np.frombuffer(content, dtype, shape[0] * shape[1], stream.tell())
-        except (ValueError, OSError):  # of another version
-            return None
-        return Mapped(flat.reshape(shape), content)

@@ -132,9 +132,9 @@ class LlmReranker(Asking, ReadingReranker):
         )
         ordered = []
         for texts in lists:
-            own = [next(answers) for _ in texts.texts]
-            grades = [None if answer.value is None else answer.value[0] for answer in own]
-            seconds = side_by_side([answer.seconds for answer in own], self.options.jobs)
+            graded = [next(answers) for _ in texts.texts]
+            grades = [None if answer.value is None else answer.value[0] for answer in graded]
+            seconds = side_by_side([answer.seconds for answer in graded], self.options.jobs)
             ordered.append((pointwise(grades), seconds))
         return ordered
 

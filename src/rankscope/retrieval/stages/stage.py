@@ -68,14 +68,14 @@ class Stage(System):
         """Say what exactly answers."""
         inner, options = self.inner.identity(), self.options
         names = (*type(options).parts_by_name.names(), "of")
-        own = {name: value for name, value in options.plain().items() if name not in names}
+        stated = {name: value for name, value in options.plain().items() if name not in names}
         return Identity(
             kind=self.kind,
             name=self.name,
             version=inner.version,
             parameters={
                 "of": inner.key,
-                **own,
+                **stated,
                 options.parts_by_name.noun: self.part.described(),
             },
             snapshot=inner.snapshot,

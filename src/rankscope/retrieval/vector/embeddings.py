@@ -8,6 +8,7 @@ into memory.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import mmap
 import os
@@ -207,8 +208,13 @@ def _matrix_on_disk(folder: Path, shape: tuple[int, int]) -> Floats:
     size = 4 * shape[0] * shape[1]
     try:
         with TemporaryFile(dir=make_folder(folder)) as file:
-            if hasattr(os, "posix_fallocate"):  # a full disk would end the process later
+            try:  # a full disk would end the process later
                 os.posix_fallocate(file.fileno(), 0, size)
+            except AttributeError:  # macOS and Windows
+                pass
+            except OSError as error:
+                if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # the disk cannot tell
+                    raise
             return np.memmap(file, np.float32, "w+", shape=shape)
     except OSError as error:
         raise InputError(
@@ -253,14 +259,14 @@ class _Shards:
             rows = np.concatenate([np.arange(size) for size in sizes])
             self._table = digests[order], shards[order], rows[order]
         digests, shards, rows = self._table
-        found = np.minimum(np.searchsorted(digests, wanted), len(digests) - 1)
-        places = np.flatnonzero(digests[found] == wanted)
-        places = places[np.argsort(shards[found[places]], kind="stable")]
-        held = shards[found[places]]
+        nearest = np.minimum(np.searchsorted(digests, wanted), len(digests) - 1)
+        places = np.flatnonzero(digests[nearest] == wanted)
+        places = places[np.argsort(shards[nearest[places]], kind="stable")]
+        held = shards[nearest[places]]
         names = list(self._digests)
         for part in np.split(places, np.flatnonzero(np.diff(held)) + 1):
             if len(part):
-                yield names[shards[found[part[0]]]], part, rows[found[part]]
+                yield names[shards[nearest[part[0]]]], part, rows[nearest[part]]
 
     def read(self, name: str) -> tuple[Floats, float] | None:
         """Read the vectors of a shard, and how long each took; a damaged one is forgotten."""
