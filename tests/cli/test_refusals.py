@@ -97,7 +97,6 @@ REFUSED = {
         "qrels one.run two.run --stages one,thrd": "thrd",
         "qrels one.run two.run --stages one,one": "twice",
         "qrels one.run two.run --stages ''": "stages",
-        "qrels one.run two.run --targets trec-kpi": "target",
         "qrels one.run two.run --pool x.pool": "suffix",
         "spans.json found.json": "evaluate",
     },

@@ -111,7 +111,7 @@ benchmark = _group(
     verify="Check that an experiment's record holds",
     compare="Show what changed between two experiments",
     list="List the experiments of a folder, newest first",
-    schema="Print the JSON schema of configs and records",
+    schema="Print the JSON schema of configs",
 )
 cases = _group(
     "cases",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankscope.cli import ANSWER_IS_NO, shared
-from rankscope.cli.help import Names, command, option
+from rankscope.cli.help import command, option
 from rankscope.cli.output import (
     METRICS,
     Output,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rankscope.records.report import BenchmarkReport
 
 REPORT_PAGE = "BenchmarkReport.html"
-KINDS = ["config", "evaluation", "benchmark", "manifest", "timings"]
 
 
 @command(
@@ -122,7 +121,7 @@ def show_result(result: Result | LanguageResults, output: Output, *, quiet: bool
         for each in (result, *parts.values()):
             print_line(f"written to {each.folder}")
     if output.is_opened:
-        show_in_browser(page)
+        show_in_browser(str(page))
     findings = (finding for report in reports.values() for finding in report.findings)
     return ANSWER_IS_NO if any(each.severity == "error" for each in findings) else 0
 
@@ -209,22 +208,9 @@ def list_(*, folder: Path, output: Output) -> None:
     )
 
 
-@command("rankscope benchmark schema config")
-@click.argument("kind", type=Names(KINDS), metavar="[KIND]", default="config")
-def schema(*, kind: str) -> None:
-    """Print the JSON schema of configs, for editors, or of a record.
-
-    KIND is config, evaluation (EvaluationReport), benchmark (BenchmarkReport), manifest
-    (ExperimentManifest) or timings (ExperimentTimings).
-    """
+@command("rankscope benchmark schema")
+def schema() -> None:
+    """Print the JSON schema of configs, for editors."""
     from rankscope.benchmark.config.model import config_json_schema
-    from rankscope.part import json_of
-    from rankscope.records.manifest import ExperimentManifest
-    from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings
 
-    if kind == "config":
-        print_json(config_json_schema())
-        return
-    records = (EvaluationReport, BenchmarkReport, ExperimentManifest, ExperimentTimings)
-    record = next(record for record in records if record.kind == kind)
-    click.echo(json_of(record.json_schema(), width=500))
+    print_json(config_json_schema())

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 @option("--ratings FILE", "Grades of several judges for the same documents")
 @rare("--training FILE", "Questions that a system learned from")
 @rare("--costs FILE", "Latency, money and the like: a row for each run")
-@rare("--targets SET", "Targets of figures: rag-moe, or your file (repeatable)", multiple=True)
 @rare(
     "--set configured KEY=VALUE",
     "Configure an analysis, such as segments=[category,words] (repeatable)",
@@ -128,7 +127,6 @@ def _of_runs(
     scoring = Scoring.of("diagnose", rules)
     judgments, runs, _ = read_inputs(qrels, shared.named_runs(run), scoring)
     options |= {name: rules[name] for name in ("profile", "ontology") if name in rules}
-    options["targets"] = _goals(options["targets"])
     options["configs"] = apply_overrides(Origins(ConfigFile({}, "--set")), configured)
     diagnosis = diagnose_runs(judgments, runs, measures, **options)
     return diagnosis, lambda: score(judgments, runs, measures, replace(scoring, ontology=None))
@@ -161,20 +159,3 @@ def _write_pool(diagnosis: Diagnosis, path: str) -> None:
         why = answer.reason if isinstance(answer, NotApplicable) else "it was not run"
         raise InputError(f"--pool: the analysis {holes.name} has no pairs to judge ({why})")
     write_pool(unjudged.judge, path)
-
-
-def _goals(targets: tuple[str, ...]) -> dict[str, Any]:
-    """Return what figures should reach, by name."""
-    if not targets:
-        return {}
-    from rankscope.benchmark.targets import load_targets
-
-    goals = dict(load_targets(list(targets), [], Path()).figure_goals)
-    if not goals:
-        from rankscope.errors import InputError
-
-        raise InputError(
-            f"--targets: {', '.join(targets)} has no target of a figure; rag-moe has, or a file of "
-            "yours with a section figures"
-        )
-    return goals

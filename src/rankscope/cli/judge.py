@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import command, option, rare, typed_options
+from rankscope.cli.help import command, option, rare, typed_options, under
 from rankscope.cli.output import Output
 
 if TYPE_CHECKING:
@@ -52,9 +52,6 @@ if TYPE_CHECKING:
 )
 @rare("--log FILE", "Log of judgments  [default: POOL.judgments.jsonl]", "Judging")
 @rare("--port N", "Port of the page", "Judging", type=click.IntRange(1, 65535))
-@rare(
-    "--open/--no-open opens", "Open the browser  [default: on a terminal]", "Judging", default=None
-)
 @option("--model NAME|FILE", "Language model that judges: name or config file", "Model")
 @option(
     "--set settings KEY=VALUE",
@@ -76,6 +73,7 @@ if TYPE_CHECKING:
 @shared.QUIET
 @shared.formats()
 @shared.TARGET
+@under("Judging", shared.OPEN)
 @click.pass_context
 def judge(
     ctx: click.Context,
@@ -110,7 +108,7 @@ def judge(
     else:
         from rankscope.cli.judge_page import judge_on_page
 
-        judge_on_page(lambda: _chosen_pool(pool, runs, options), pool, runs, options)
+        judge_on_page(lambda: _chosen_pool(pool, runs, options), pool, runs, options, output)
 
 
 def _chosen_pool(

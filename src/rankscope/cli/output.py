@@ -169,11 +169,11 @@ class Output:
         return as_text(document, full=self.full)
 
 
-def show_in_browser(page: str | Path) -> None:
-    """Open a page that was written."""
+def show_in_browser(page: str) -> None:
+    """Open a page that was written, or is served."""
     import webbrowser
 
-    webbrowser.open(Path(page).absolute().as_uri())
+    webbrowser.open(page if page.startswith("http:") else Path(page).absolute().as_uri())
 
 
 def page_contents(
