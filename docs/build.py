@@ -41,6 +41,7 @@ from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings
 from rankscope.retrieval.engines.loaded import LoadedOptions
 from rankscope.retrieval.engines.stored import ServedEngine, ServerOptions, StoreOptions
+from rankscope.retrieval.llm.llm_options import ChatOptions, LlmOptions
 from rankscope.retrieval.registry import SYSTEMS, Entry
 from rankscope.retrieval.stages.rerank import RERANKERS
 from rankscope.retrieval.stages.rewrite import REWRITERS
@@ -247,12 +248,10 @@ A finding says how many cases there are and names the first three: file and line
 Nothing is ever repaired. A check that cannot be made, for example because no corpus was given, is
 listed as *not applicable*; that is not the same as passed.
 
-**No silent zero.** A question that can only be answered with 0 is refused with exit code 2: an
-empty run (RS101), no query or document in common (RS171, RS172), qrels in which nothing is relevant
-(RS214), pairs judged twice (RS206 and RS208). What makes a number mean less than it seems to is a
-warning beside it, in every format. In a benchmark a system with such an error is *broken*: it is
-not scored, nothing is compared with it, and the exit code is 1. `trec-eval` does what NIST's
-program does."""
+**No silent zero.** What could only be answered with 0 is refused with exit code 2: an empty run
+(RS101), no query or document in common (RS171, RS172), qrels in which nothing is relevant (RS214).
+In a benchmark a system with such an error is *broken*: it is not scored, nothing is compared with
+it, and the exit code is 1. `trec-eval` does what NIST's program does."""
 
 CHECKS_SECTIONS = {
     "A run by itself": ("RS10", "RS11", "RS12", "RS13", "RS14", "RS15"),
@@ -361,6 +360,13 @@ ENGINES_INTRODUCTION = """\
 folder, or search what is there already; an option that an engine has no use for is refused."""
 
 
+MODELS_INTRODUCTION = """\
+## Options of language models
+
+The `llm` of embedders, rewriters and rerankers, and of `rankscope judge --model`, share these. An
+embedder has no use for what a prompt is made with."""
+
+
 def options_page() -> str:
     """Return the options of every component as they are registered."""
     tables = [
@@ -370,7 +376,15 @@ def options_page() -> str:
     ]
     shared = Entry("engines", "engines", ServerOptions, ServedEngine)
     rows = "\n".join(_option_rows(shared, own=False))
-    parts = ["# System options", OPTIONS_INTRODUCTION, f"{ENGINES_INTRODUCTION}\n\n{rows}", *tables]
+    models = Entry("models", "models", ChatOptions, ServedEngine)
+    llm_rows = "\n".join(_option_rows(models, own=False))
+    parts = [
+        "# System options",
+        OPTIONS_INTRODUCTION,
+        f"{ENGINES_INTRODUCTION}\n\n{rows}",
+        f"{MODELS_INTRODUCTION}\n\n{llm_rows}",
+        *tables,
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -384,7 +398,11 @@ def _options(entry: Entry[typing.Any], noun: str) -> str:
         missing = [name for name in ServerOptions.model_fields if name not in most.model_fields]
         but = f", but {', '.join(f'`{name}`' for name in missing)}" if missing else ""
         summary += f" And [what engines share](#options-of-engines){but}."
-    return "\n".join([title, "", summary, "", *_option_rows(entry, own=is_engine)])
+    is_model = issubclass(entry.options, LlmOptions)
+    if is_model:
+        summary += " And [what language models share](#options-of-language-models)."
+    own = is_engine or is_model
+    return "\n".join([title, "", summary, "", *_option_rows(entry, own=own)])
 
 
 def _option_rows(entry: Entry[typing.Any], *, own: bool) -> list[str]:

@@ -32,7 +32,7 @@ from rankscope.benchmark.config.syntax import parse_config, parse_value
 from rankscope.benchmark.listing import list_experiments
 from rankscope.benchmark.targets import read_targets
 from rankscope.cli import main
-from rankscope.cli.shared import parse_labels
+from rankscope.cli.shared import LABELS
 from rankscope.collection.corpus import read_corpus, stream_corpus
 from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
@@ -382,7 +382,7 @@ class Parsers(Target):
         if variant == "value":
             return is_result(lambda: parse_value(text, source="--set"))
         if variant == "labels":
-            return is_result(lambda: parse_labels(text))
+            return is_result(lambda: LABELS.convert(text, None, None))
         if variant == "setting":
             Path("config.yaml").write_text(seeds.CONFIG)
             return is_result(lambda: read_config("config.yaml", settings=[text], environment={}))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
 import rankscope as rs
-from rankscope.cli.shared import parse_labels
+from rankscope.cli.shared import LABELS
 from rankscope.retrieval.protocol import check_depth
 from rankscope.retrieval.registry import build_system
 
@@ -38,9 +39,12 @@ def test_depths_and_parameters() -> None:
         build_system({"bm25": {"k1": 1e308}})
 
 
-def test_parse_labels() -> None:
-    assert parse_labels("E=3, S=2,C=1,I=0") == {"E": 3.0, "S": 2.0, "C": 1.0, "I": 0.0}
-    assert parse_labels("yes=0.5") == {"yes": 0.5}
-    for wrong in ("E", "E=", "=3", "E=x", ""):
-        with pytest.raises(rs.InputError, match="LABEL=NUMBER"):
-            parse_labels(wrong)
+def test_labels() -> None:
+    def read(text: str) -> dict[str, float]:
+        return LABELS.convert(text, None, None)
+
+    assert read("E=3, S=2,C=1,I=0") == {"E": 3.0, "S": 2.0, "C": 1.0, "I": 0.0}
+    assert read("yes=0.5") == {"yes": 0.5}
+    for wrong in ("E", "E=", "=3", "E=x", "", "E=1,E=2"):
+        with pytest.raises(click.UsageError, match="LABEL=NUMBER"):
+            read(wrong)

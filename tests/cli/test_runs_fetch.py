@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -36,10 +35,7 @@ def test_what_failed_is_asked_again_and_nothing_else(world: World, tmp_path: Pat
     assert "\x1b" not in err
     assert "q03" not in rs.read_run(tmp_path / "runs" / "code.run.gz").query_ids
     assert world.calls.count("q03") == 2
-    code, out, _ = cli("runs", "fetch", world.config, *arguments, "--format", "json")
-    assert code == 1
-    (fetched,) = json.loads(out)
-    assert (list(fetched["failures"]), fetched["ok"]) == (["q03"], False)
+    assert cli("runs", "fetch", world.config, *arguments)[0] == 1
     assert world.calls == ["q03", "q03"]
     world.trouble()
     code, _, err = cli("runs", "fetch", world.config, *arguments)

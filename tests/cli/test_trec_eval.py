@@ -137,7 +137,7 @@ OPTIONS = {
     "-qn -m relstring.2x": ["relstring_2x q1 '1-'", "relstring_2x q2 '.3'"],
     "-qcM1 -m map": ["map q1 0.5000", "map q2 0.0000", "map all 0.1667"],
     "-m set_F.4": ["set_F_4 all 0.8712"],
-    "-o --measure map --nosummary -q -J": ["map q1 1.0000", "map q2 1.0000"],
+    "--measure map --nosummary -q -J": ["map q1 1.0000", "map q2 1.0000"],
     "-m P.2 -m P.1": ["P_2 all 0.5000"],  # the first parameters count
     "-m P -m P.1": ["P_1 all 0.5000"],
     "--Max_retrieved_per_topic 1 -m recip_rank": ["recip_rank all 0.5000"],

@@ -100,7 +100,7 @@ def test_an_empty_log_has_nothing_to_export(rankscope: Rankscope, judged: Path) 
 
 def test_a_taken_port_is_said(rankscope: Rankscope, tmp_path: Path) -> None:
     write_pool(tmp_path / "pool.jsonl")
-    with serving(tmp_path, "pool.jsonl", "--no-open") as served:
+    with serving(tmp_path, "pool.jsonl") as served:
         port = served.client.host.rpartition(":")[2]
         done = rankscope("judge", "pool.jsonl", "--port", port)
     assert done.returncode == 2
@@ -116,7 +116,7 @@ def test_runs_are_judged_to_a_depth(tmp_path: Path) -> None:
         '{"_id": "d1", "text": "t"}\n{"_id": "x", "text": "t"}\n'
     )
     texts = ("--corpus", "corpus.jsonl", "--queries", "queries.jsonl")
-    with serving(tmp_path, *arguments, *texts, "--no-open") as served:
+    with serving(tmp_path, *arguments, *texts) as served:
         items = served.client.ask("list", rater="ann", tab="t")["items"]
         assert [item["document"]["id"] for item in items] == ["d1", "d9", "d2"]
         assert items[0]["query"]["needs"] == [{"name": "narrative", "text": "n"}]
@@ -133,7 +133,7 @@ def test_an_experiment_says_what_to_judge(rankscope: Rankscope, tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     [folder] = [path for path in (tmp_path / "out").iterdir() if not path.name.startswith(".")]
     place = f"out/{folder.name}"
-    with serving(tmp_path, place, "--no-open") as served:
+    with serving(tmp_path, place) as served:
         item = served.client.ask("next", rater="ann", tab="t")["item"]
         assert item["query"]["text"]
         assert item["document"]["title"]
@@ -143,7 +143,7 @@ def test_an_experiment_says_what_to_judge(rankscope: Rankscope, tmp_path: Path) 
     assert rankscope("benchmark", "verify", place).returncode == 0, "nothing is added to it"
     texts = {"doc_id": [item["document"]["id"]], "title": ["T"], "text": ["all of it"]}
     pl.DataFrame(texts).write_parquet(folder / "documents.parquet")
-    with serving(tmp_path, place, "--no-open") as served:
+    with serving(tmp_path, place) as served:
         item = served.client.ask("item", rater="ann", key=item["key"])["item"]
         assert item["document"]["text"] == "all of it"
     inside = rankscope("judge", place, "--log", f"{place}/log.jsonl")

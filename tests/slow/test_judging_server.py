@@ -251,7 +251,7 @@ def test_kill_9_at_any_moment_loses_nothing_acknowledged(tmp_path: Path) -> None
     acknowledged: dict[str, tuple[str, int]] = {}
     drawn = random.Random(7)
     for _ in range(4):
-        served = start(tmp_path, "pool.jsonl", "--no-open")
+        served = start(tmp_path, "pool.jsonl")
         keys = [item["key"] for item in _all_items(served.client)]
         enough = threading.Event()
         wanted = len(acknowledged) + drawn.randint(1, 60)
@@ -292,7 +292,7 @@ def test_kill_9_at_any_moment_loses_nothing_acknowledged(tmp_path: Path) -> None
 
 def test_a_restart_goes_on_and_the_end_says_where_everything_is(tmp_path: Path) -> None:
     write_pool(tmp_path / "pool.jsonl")
-    arguments = ("pool.jsonl", "--rater", "ann", "--qrels", "out.qrels", "--no-open")
+    arguments = ("pool.jsonl", "--rater", "ann", "--qrels", "out.qrels")
     with serving(tmp_path, *arguments) as served:
         first = first_key(served.client)
         served.client.judge("ann", first, 3)
@@ -311,8 +311,8 @@ def test_a_restart_goes_on_and_the_end_says_where_everything_is(tmp_path: Path) 
 def test_two_servers_on_one_log(tmp_path: Path) -> None:
     write_pool(tmp_path / "pool.jsonl")
     with (
-        serving(tmp_path, "pool.jsonl", "--no-open") as first,
-        serving(tmp_path, "pool.jsonl", "--no-open") as second,
+        serving(tmp_path, "pool.jsonl") as first,
+        serving(tmp_path, "pool.jsonl") as second,
     ):
         assert first.client.host != second.client.host
         key = first_key(first.client)

@@ -31,48 +31,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(CANNOT_ANSWER)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a sign shows its number
         sys.stdout.reconfigure(errors="backslashreplace")
+    from rankscope.cli.debugging import show_traceback, stop_listening
+
     try:
         status = _status(arguments)
-    except MemoryError as error:  # anywhere: also where a command is imported
-        from rankscope.cli.debugging import show_traceback
-
+    except SystemExit:
+        raise
+    except BaseException as error:  # MemoryError comes from anywhere, and a panic in Rust, too
         show_traceback(error)
-        say("not enough memory for this input; split it and try again")
-        status = CANNOT_ANSWER
+        sentence, status = _refusal(error)
+        say(sentence)
     finally:
-        from rankscope.cli.debugging import stop_listening
-
         stop_listening()
         hide_with()
     sys.exit(status)
 
 
-class _Unstripped(io.StringIO):
-    """Text of which click removes nothing, as it does where there is no terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def _with_nearest_options(error: ClickException) -> ClickException:
-    """Propose the nearest option first, and no other that merely shares some letters."""
-    from difflib import get_close_matches
-
-    import click
-
-    if not isinstance(error, click.NoSuchOption) or not error.possibilities:
-        return error
-    nearest = get_close_matches(error.option_name, error.possibilities, cutoff=0.7)
-    hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
-    return click.UsageError(f"{error.message}{hint}", error.ctx)
-
-
 def _status(arguments: Sequence[str] | None) -> int:
     """Run a command and return its exit code."""
-    import click
-
     from rankscope.cli.app import ReaderGoneError, app
-    from rankscope.cli.debugging import show_traceback
 
     try:
         status = app.main(
@@ -81,47 +58,62 @@ def _status(arguments: Sequence[str] | None) -> int:
             standalone_mode=False,
         )
         sys.stdout.flush()
-    except click.ClickException as error:
-        message = _Unstripped()
-        _with_nearest_options(error).show(message)  # it may repeat what was typed
-        for line in message.getvalue().rstrip("\n").split("\n"):
-            put_line(line)
-        return CANNOT_ANSWER
-    except (click.Abort, KeyboardInterrupt):
-        say("interrupted")
-        return INTERRUPTED
     except (BrokenPipeError, ReaderGoneError):  # as in `rankscope … | head -1`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
-    except RankscopeError as error:
-        from rankscope.cli.output import as_typed
-
-        show_traceback(error)
-        say(as_typed(str(error)))
-        return CANNOT_ANSWER
-    except OSError as error:
-        show_traceback(error)
-        if error.filename is not None:
-            say(f"{error.filename}: {error.strerror or error}")
-            return CANNOT_ANSWER
-        # no file is named: this is standard output, which is written to at the end once more
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        say(f"standard output could not be written ({error.strerror or error}); make room for it")
-        return CANNOT_ANSWER
-    except UnicodeEncodeError as error:  # half a sign of UTF-16, which no name of a file can hold
-        show_traceback(error)
-        say(f"{shown(error.object, 200)} is not valid text and cannot be a name; correct it")
-        return CANNOT_ANSWER
-    except (MemoryError, SystemExit):
-        raise
-    except (
-        BaseException
-    ) as error:  # a panic in Rust, too; a fault of our own must not look like an answer
-        show_traceback(error)
-        what = f"this is a fault of rankscope ({type(error).__name__}: {error})"
-        say(f"{what}; run again with 'rankscope --debug …' and report what it prints")
-        return OUR_FAULT
     return status if isinstance(status, int) else 0
+
+
+def _refusal(error: BaseException) -> tuple[str, int]:
+    """Return what is said of an error, and the exit code."""
+    import click
+
+    from rankscope.cli.output import as_typed
+
+    match error:
+        case click.ClickException():
+            return _usage_sentence(error), CANNOT_ANSWER
+        case click.Abort() | KeyboardInterrupt():
+            return "interrupted", INTERRUPTED
+        case RankscopeError():
+            return as_typed(str(error)), CANNOT_ANSWER
+        case MemoryError():
+            return "not enough memory for this input; split it and try again", CANNOT_ANSWER
+        case OSError(filename=None):  # standard output, which is written to at the end once more
+            _discard_output()
+            why = error.strerror or error
+            return f"standard output could not be written ({why}); make room for it", CANNOT_ANSWER
+        case OSError():
+            return f"{error.filename}: {error.strerror or error}", CANNOT_ANSWER
+        case UnicodeEncodeError():  # half a sign of UTF-16, which no name of a file can hold
+            name = shown(error.object, 200)
+            return f"{name} is not valid text and cannot be a name; correct it", CANNOT_ANSWER
+    what = f"this is a fault of rankscope ({type(error).__name__}: {error})"
+    return f"{what}; run again with 'rankscope --debug …' and report what it prints", OUR_FAULT
+
+
+def _discard_output() -> None:
+    """Send what is still to be written to standard output nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _usage_sentence(error: ClickException) -> str:
+    """Say in one sentence what is wrong with what was typed."""
+    from difflib import get_close_matches
+
+    import click
+
+    if isinstance(error, click.NoSuchOption):
+        nearest = get_close_matches(error.option_name, error.possibilities or (), cutoff=0.7)
+        more = f"did you mean {' or '.join(nearest)}?" if nearest else "--help lists those it has"
+        return f"no option {error.option_name}; {more}"
+    message = error.format_message().rstrip(".")
+    if message[1:2].islower():
+        message = message[0].lower() + message[1:]
+    is_about_arguments = isinstance(error, click.MissingParameter) or "extra arg" in message
+    if is_about_arguments and isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"{message}; {error.ctx.get_usage().replace('Usage:', 'usage:')}"
+    return message
 
 
 def say(sentence: str) -> None:

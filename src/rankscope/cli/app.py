@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import platform
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +15,9 @@ from rankscope.cli.help import write_rows
 
 class ReaderGoneError(Exception):
     """A broken pipe under a name that click does not know: it would end with exit code 1."""
+
+
+_VERBOSE = "rankscope.verbose"
 
 
 class LazyGroup(click.Group):
@@ -28,6 +32,11 @@ class LazyGroup(click.Group):
         super().__init__(*args, **settings)
         self._headings = {heading: list(commands) for heading, commands in lazy.items()}
         self._lazy = {name: place for each in lazy.values() for name, place in each.items()}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show help where no command is named."""
+        ctx.meta[_VERBOSE] = "--verbose" in args
+        return super().parse_args(ctx, args or ["--help"])
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Name the commands in the order they are used, not by alphabet."""
@@ -102,7 +111,7 @@ benchmark = _group(
     verify="Check that an experiment's record holds",
     compare="Show what changed between two experiments",
     list="List the experiments of a folder, newest first",
-    schema="Print the JSON schema of configs and records",
+    schema="Print the JSON schema of configs",
 )
 cases = _group(
     "cases",
@@ -115,6 +124,11 @@ cases = _group(
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
         click.echo(f"rankscope, version {rankscope.__version__}")
+        if ctx.meta[_VERBOSE]:
+            from rankscope.tables.native import library
+
+            scan = "in Python (no native library)" if library() is None else "native"
+            click.echo(f"Python {platform.python_version()}; scan of TREC files: {scan}")
         ctx.exit()
 
 
@@ -160,6 +174,12 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     expose_value=False,
     callback=_print_version,
     help="Show the version",
+)
+@click.option(
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    help="With --version: also Python's, and how TREC files are read",
 )
 @click.option(
     "--debug",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankscope.cli import shared
-from rankscope.cli.help import Names, command, option
+from rankscope.cli import ANSWER_IS_NO, shared
+from rankscope.cli.help import command, option
 from rankscope.cli.output import (
     METRICS,
     Output,
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
     from rankscope.benchmark.by_language import LanguageResults
     from rankscope.benchmark.run import Result
     from rankscope.document.blocks import Point
+    from rankscope.records.report import BenchmarkReport
 
 REPORT_PAGE = "BenchmarkReport.html"
-KINDS = ["config", "evaluation", "benchmark", "manifest", "timings"]
 
 
 @command(
@@ -66,7 +65,6 @@ def run(
     from rankscope.benchmark.collection import languages_to_run
     from rankscope.benchmark.config.loading import read_config
     from rankscope.benchmark.run import run_benchmark
-    from rankscope.cli import ANSWER_IS_NO
     from rankscope.integrations.limits import read_limits
     from rankscope.printing import hide_with, put_line
 
@@ -86,19 +84,14 @@ def run(
     )
     options |= {"output": folder, "python": not no_python}
     with watching(quiet=quiet) as watcher:
-        options["watcher"] = watcher
-        results = run_languages(loaded, **options) if several else None
-        result = None if several else run_benchmark(loaded, **options)
-    if result is None:
-        assert results is not None
-        status = _show_languages(results, output, quiet=quiet)
-        reports = {f" ({code})": part.report for code, part in results.by_language.items()}
-    else:
-        status = show_result(result, output, quiet=quiet)
-        reports = {"": result.report}
+        run_all = run_languages if several else run_benchmark
+        result = run_all(loaded, watcher=watcher, **options)
+    status = show_result(result, output, quiet=quiet)
     means = {
-        f"{system.name}{suffix}": {mean.measure: mean.value for mean in system.measures}
-        for suffix, report in reports.items()
+        f"{system.name} ({code})" if code else system.name: {
+            mean.measure: mean.value for mean in system.measures
+        }
+        for code, report in _reports(result).items()
         for system in report.systems
     }
     missed = [sentence for limit in limits for sentence in limit.missed(means)]
@@ -107,62 +100,46 @@ def run(
     return ANSWER_IS_NO if missed else status
 
 
-def _show_languages(results: LanguageResults, output: Output, *, quiet: bool) -> int:
-    """Print what several languages have in common; the report of each is in its folder."""
-    reports = {code: result.report for code, result in results.by_language.items()}
-    if not quiet or output.format in ("json", METRICS):
-        output.write(
-            results.report,
-            data=lambda: {
-                **results.report.to_dict(),
-                "reports": {code: json.loads(each.to_json()) for code, each in reports.items()},
-            },
-        )
-    if output.format == "table" and not quiet:
-        print_line()
-        for name in ("LanguageReport.html", "LanguageComparison.md", "LanguageReport.json"):
-            print_line(f"written to {results.folder / name}")
-        for result in results.by_language.values():
-            print_line(f"written to {Path(result.folder) / REPORT_PAGE}")
-    if output.is_opened:
-        show_in_browser(results.folder / "LanguageReport.html")
-    return max(map(_status, reports.values()))
-
-
-def _status(report: Any) -> int:
-    """Return 1 if a run is broken or a query failed."""
-    from rankscope.cli import ANSWER_IS_NO
-
-    has_errors = any(finding.severity == "error" for finding in report.findings)
-    return ANSWER_IS_NO if has_errors else 0
-
-
-def show_result(result: Result, output: Output, *, quiet: bool) -> int:
+def show_result(result: Result | LanguageResults, output: Output, *, quiet: bool) -> int:
     """Print a finished benchmark, and return 1 if a run is broken or a query failed."""
-    folder = Path(result.folder)
-    if result.reused and output.format == "table" and not quiet:
+    reports, parts = _reports(result), getattr(result, "by_language", {})
+    page = result.folder / ("LanguageReport.html" if parts else REPORT_PAGE)
+    is_table = output.format == "table" and not quiet
+    if is_table and getattr(result, "reused", False):
         print_line("nothing has changed since this benchmark was run; --fresh runs it again")
         print_line()
     if not quiet or output.format in ("json", METRICS):
-        output.write(
-            result.report,
-            data=lambda: json.loads(result.report.to_json()),
-            points=_places(folder) if output.format == "table" else (),
-        )
+
+        def whole() -> dict[str, Any]:
+            each = {code: report.to_dict() for code, report in reports.items()}
+            return {**result.report.to_dict(), "reports": each}
+
+        points = _places(page) if output.format == "table" else ()
+        output.write(result.report, data=whole if parts else None, points=points)
+    if is_table and parts:
+        print_line()
+        for each in (result, *parts.values()):
+            print_line(f"written to {each.folder}")
     if output.is_opened:
-        show_in_browser(folder / REPORT_PAGE)
-    return _status(result.report)
+        show_in_browser(str(page))
+    findings = (finding for report in reports.values() for finding in report.findings)
+    return ANSWER_IS_NO if any(each.severity == "error" for each in findings) else 0
 
 
-def _places(folder: Path) -> list[Point]:
+def _reports(result: Result | LanguageResults) -> dict[str, BenchmarkReport]:
+    """Return the report, or those of several languages by their codes."""
+    parts = getattr(result, "by_language", {"": result})
+    return {code: part.report for code, part in parts.items()}
+
+
+def _places(page: Path) -> list[Point]:
     """Name the page, and the next command."""
     from rankscope.document.blocks import Point
 
-    page = folder / REPORT_PAGE
-    shown = page if page.exists() else folder
+    shown = page if page.exists() else page.parent
     return [
         Point("Report", (str(shown),), is_code=True),
-        Point("Next", (f"{program()} diagnose {quote(str(folder))}",), is_code=True),
+        Point("Next", (f"{program()} diagnose {quote(str(page.parent))}",), is_code=True),
     ]
 
 
@@ -179,7 +156,6 @@ def verify(*, folder: Path, digest: str, output: Output) -> int:
     page was changed.
     """
     from rankscope.benchmark.verify import verify as verify_experiment
-    from rankscope.cli import ANSWER_IS_NO
 
     verification = verify_experiment(folder, digest=digest)
     output.write(verification)
@@ -232,22 +208,9 @@ def list_(*, folder: Path, output: Output) -> None:
     )
 
 
-@command("rankscope benchmark schema config")
-@click.argument("kind", type=Names(KINDS), metavar="[KIND]", default="config")
-def schema(*, kind: str) -> None:
-    """Print the JSON schema of configs, for editors, or of a record.
-
-    KIND is config, evaluation (EvaluationReport), benchmark (BenchmarkReport), manifest
-    (ExperimentManifest) or timings (ExperimentTimings).
-    """
+@command("rankscope benchmark schema")
+def schema() -> None:
+    """Print the JSON schema of configs, for editors."""
     from rankscope.benchmark.config.model import config_json_schema
-    from rankscope.part import json_of
-    from rankscope.records.manifest import ExperimentManifest
-    from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings
 
-    if kind == "config":
-        print_json(config_json_schema())
-        return
-    records = (EvaluationReport, BenchmarkReport, ExperimentManifest, ExperimentTimings)
-    record = next(record for record in records if record.kind == kind)
-    click.echo(json_of(record.json_schema(), width=500))
+    print_json(config_json_schema())

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import command, option, rare, under
+from rankscope.cli.help import Pairs, command, merged, option, rare, under
 from rankscope.cli.output import METRICS, Output, page_contents
 from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS
 
@@ -43,6 +43,8 @@ from rankscope.statistics.choices import CORRECTIONS, FAMILIES, METHODS
         "--seeds NAME=RUN,RUN",
         "Treat these runs as one system with several seeds or folds (repeatable)",
         multiple=True,
+        type=Pairs("NAME=RUN,RUN such as dense=dense-1,dense-2", lambda runs: runs.split(",")),
+        callback=merged,
     ),
     shared.QUERY_FIELDS,
 )
@@ -58,7 +60,7 @@ def compare(
     measures: tuple[str, ...],
     baseline: str | None,
     intersect: bool,
-    seeds: tuple[str, ...],
+    seeds: dict[str, list[str]],
     queries_file: str | None,
     cluster: str | None,
     weights: str | None,
@@ -78,8 +80,7 @@ def compare(
     from rankscope.statistics.settings import Settings
 
     shared.check_standard_input(qrels, *run, queries_file, corpus)
-    is_page = output.format == "html" or output.html is not None
-    fields = shared.query_fields(queries_file, texts=is_page, cluster=cluster, weights=weights)
+    fields = shared.query_fields(queries_file, cluster=cluster, weights=weights)
     settings = Settings.of(**options)
     scored = score(
         qrels,
@@ -93,7 +94,7 @@ def compare(
         settings=settings,
         clusters=fields["cluster"],
         weights=fields["weights"],
-        seeds=_seeds(seeds),
+        seeds=seeds,
     )
     output.write(
         comparison,
@@ -105,14 +106,3 @@ def compare(
             baseline=comparison.baseline,
         ),
     )
-
-
-def _seeds(settings: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return for each system the names of its runs."""
-    runs = {}
-    for setting in settings:
-        name, sign, names = setting.partition("=")
-        if not sign or not name or not names:
-            raise click.UsageError("--seeds must be NAME=RUN,RUN, such as dense=dense-1,dense-2")
-        runs[name] = names.split(",")
-    return runs

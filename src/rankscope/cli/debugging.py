@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TextIO
 
 from rankscope.printing import without_secrets
 
@@ -12,9 +11,8 @@ ROOT = logging.getLogger("rankscope")
 ROOT.addHandler(logging.NullHandler())  # silent unless somebody listens
 log = logging.getLogger(__name__)
 
-
-class _ToStandardError(logging.StreamHandler[TextIO]):
-    """The handler that ``--debug`` adds."""
+_NAME = "rankscope --debug"
+"""Of the handler that it adds."""
 
 
 class _Formatter(logging.Formatter):
@@ -28,7 +26,8 @@ class _Formatter(logging.Formatter):
 def listen() -> None:
     """Print debug messages on standard error from now on."""
     stop_listening()
-    handler = _ToStandardError(sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.set_name(_NAME)
     handler.setFormatter(_Formatter("%(levelname)s %(name)s: %(message)s"))
     ROOT.addHandler(handler)
     ROOT.setLevel(logging.DEBUG)
@@ -38,7 +37,7 @@ def listen() -> None:
 def stop_listening() -> None:
     """Be silent again."""
     for handler in list(ROOT.handlers):
-        if isinstance(handler, _ToStandardError):
+        if handler.name == _NAME:
             ROOT.removeHandler(handler)
             ROOT.setLevel(logging.NOTSET)
 

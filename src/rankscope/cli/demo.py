@@ -36,8 +36,15 @@ def demo(*, folder: str, copy: str | None, quiet: bool, output: Output) -> int:
         if not quiet:
             print_line(f"Copied to {copy}: {', '.join(copied)}")
             print_line("Next, for example:")
-            for line in _steps(quote(copy)):
-                print_line(f"  {line}")
+            place, name = quote(copy), program()
+            judged = f"{place}/qrels.tsv {place}/lexical.run"
+            for typed in (
+                f"evaluate {judged} --worst 5",
+                f"diagnose {judged} --queries {place}/queries.jsonl",
+                f"compare {judged} {place}/hybrid.run",
+                f"benchmark run {place}/bench.yaml",
+            ):
+                print_line(f"  {name} {typed}")
         return 0
     with as_file(files("rankscope") / "data") as data, watching(quiet=quiet) as watcher:
         result = run_benchmark(data / "demo.yaml", output=folder, watcher=watcher)
@@ -45,17 +52,6 @@ def demo(*, folder: str, copy: str | None, quiet: bool, output: Output) -> int:
     if output.format == "table" and not quiet:
         print_line(f"To try commands on the same files: {program()} demo --copy demo")
     return status
-
-
-def _steps(folder: str) -> list[str]:
-    """Return commands that work on a copy of the demo."""
-    name = program()
-    return [
-        f"{name} evaluate {folder}/qrels.tsv {folder}/lexical.run --worst 5",
-        f"{name} diagnose {folder}/qrels.tsv {folder}/lexical.run --queries {folder}/queries.jsonl",
-        f"{name} compare {folder}/qrels.tsv {folder}/lexical.run {folder}/hybrid.run",
-        f"{name} benchmark run {folder}/bench.yaml",
-    ]
 
 
 @command("rankscope init my-search")

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 @option("--ratings FILE", "Grades of several judges for the same documents")
 @rare("--training FILE", "Questions that a system learned from")
 @rare("--costs FILE", "Latency, money and the like: a row for each run")
-@rare("--targets SET", "Targets of figures: rag-moe, or your file (repeatable)", multiple=True)
 @rare(
     "--set configured KEY=VALUE",
     "Configure an analysis, such as segments=[category,words] (repeatable)",
@@ -68,6 +67,7 @@ def diagnose(
     Runs every analysis your files support. Give the folder of a benchmark (DIR) to see what its
     report found.
     """
+    from rankscope.benchmark.folder import REPORT
     from rankscope.diagnosis.failures import failures
     from rankscope.part import without_texts
 
@@ -75,24 +75,27 @@ def diagnose(
         from rankscope.diagnosis.judge_next import check_pool_name
 
         check_pool_name(pool)
-    is_folder = not run and os.path.isdir(qrels)
+    if run and any(os.path.lexists(os.path.join(path, REPORT)) for path in (qrels, *run)):
+        raise click.UsageError(
+            "give one folder of a benchmark, or QRELS and RUN; 'rankscope benchmark compare' shows "
+            "what changed between two folders"
+        )
+    folder = None if run or not os.path.isdir(qrels) else Path(qrels)
     files = {"queries": options["queries"] or qrels, "corpus": options["corpus"]}
-    if is_folder:
-        diagnosis = _of_folder(ctx, Path(qrels), options["only"])
-    else:
+    if folder is not None:
+        diagnosis = _of_folder(ctx, folder, options["only"])
+    elif run:
         diagnosis, scored = _of_runs(qrels, run, configured, scoring, options)
+    elif qrels != "-" and not os.path.exists(qrels):
+        raise click.UsageError(f"{qrels}: file or folder not found")
+    else:
+        raise click.MissingParameter("", ctx, param_hint="'RUN...'", param_type="argument")
     if pool is not None:
         _write_pool(diagnosis, pool)
 
     def contents() -> Contents | None:
-        if is_folder:
-            from rankscope.benchmark.verify import open_experiment
-            from rankscope.benchmark.write import folder_contents
-
-            manifest, report = open_experiment(Path(qrels))
-            return folder_contents(
-                report, Path(qrels), manifest, top=output.top, with_text=output.with_text
-            )
+        if folder is not None:  # its own page has them
+            return None
         failing = failures.of(diagnosis.analyses)
         return page_contents(
             scored(), output, **files, baseline=diagnosis.baseline, failures=failing
@@ -111,23 +114,20 @@ def _of_runs(
     options: dict[str, Any],
 ) -> tuple[Diagnosis, Callable[[], Scored]]:
     """Diagnose runs; also return a function that scores them once more, for a page."""
+    from rankscope.benchmark.config.overrides import Origins, apply_overrides
+    from rankscope.benchmark.config.syntax import ConfigFile
     from rankscope.records.diagnosis import diagnose as diagnose_runs
     from rankscope.scoring.evaluate import score
     from rankscope.scoring.inputs import read_inputs
     from rankscope.scoring.scoring_options import Scoring
 
-    if not run and qrels != "-" and not os.path.exists(qrels):
-        raise click.UsageError(f"{qrels}: file or folder not found")
-    if not run:
-        raise click.UsageError("Missing argument 'RUN...'.")
     files = ("queries", "corpus", "decisions", "ratings", "training", "costs")
     shared.check_standard_input(qrels, *run, *(options[name] for name in files))
     measures = list(options.pop("measures")) or None
     scoring = Scoring.of("diagnose", rules)
     judgments, runs, _ = read_inputs(qrels, shared.named_runs(run), scoring)
     options |= {name: rules[name] for name in ("profile", "ontology") if name in rules}
-    options["targets"] = _goals(options["targets"])
-    options["configs"] = _configs(configured)
+    options["configs"] = apply_overrides(Origins(ConfigFile({}, "--set")), configured)
     diagnosis = diagnose_runs(judgments, runs, measures, **options)
     return diagnosis, lambda: score(judgments, runs, measures, replace(scoring, ontology=None))
 
@@ -159,43 +159,3 @@ def _write_pool(diagnosis: Diagnosis, path: str) -> None:
         why = answer.reason if isinstance(answer, NotApplicable) else "it was not run"
         raise InputError(f"--pool: the analysis {holes.name} has no pairs to judge ({why})")
     write_pool(unjudged.judge, path)
-
-
-def _goals(targets: tuple[str, ...]) -> dict[str, Any]:
-    """Return what figures should reach, by name."""
-    if not targets:
-        return {}
-    from rankscope.benchmark.targets import load_targets
-
-    goals = dict(load_targets(list(targets), [], Path()).figure_goals)
-    if not goals:
-        from rankscope.errors import InputError
-
-        raise InputError(
-            f"--targets: {', '.join(targets)} has no target of a figure; rag-moe has, or a file of "
-            "yours with a section figures"
-        )
-    return goals
-
-
-def _configs(settings: tuple[str, ...]) -> dict[str, Any]:
-    """Return what is configured, by analysis: ``segments=[a]`` or ``segments.bins=3``."""
-    from rankscope.benchmark.config.syntax import parse_value
-
-    configs: dict[str, Any] = {}
-    for setting in settings:
-        key, sign, text = setting.partition("=")
-        name, dot, option = key.partition(".")
-        if not sign or not name or (dot and not option):
-            raise click.UsageError(
-                f"--set must be ANALYSIS=VALUE or ANALYSIS.OPTION=VALUE, such as "
-                f"segments=[category,words]; got {setting!r}"
-            )
-        value = parse_value(text, source=f"--set {key}")
-        if not option:
-            configs[name] = value
-        elif isinstance(configs.setdefault(name, {}), dict):
-            configs[name][option] = value
-        else:
-            raise click.UsageError(f"--set {name}=… and --set {key}=… cannot both be given")
-    return configs

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
-from dataclasses import replace
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER, shared
 from rankscope.cli.help import command, option, rare, under
-from rankscope.cli.output import METRICS, Output, page_contents, print_warnings, write_text
+from rankscope.cli.output import METRICS, Output, page_contents, print_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rankscope.scale.evaluating import Question
     from rankscope.scale.score_table import ScoreTable
-    from rankscope.scoring.scoring_options import Scoring
 
-_SCALING = ("workers", "cluster", "per_query_output")
+_APART = ("workers", "cluster", "per_query_output")
 """With any of these, files are scored one by one, and broken ones left out."""
 
 
@@ -84,8 +81,9 @@ def evaluate(
 ) -> int:
     """Score one or more RUN files against judgments or a golden set.
 
-    A judged question missing from a run scores 0, and we tell you. Name a run with NAME=RUN. A
-    folder or a pattern in quotes is one run in several files; one table may hold gold and run.
+    A judged question missing from a run scores 0, and we tell you. Runs are called by their tags,
+    or by their files if two tags are equal; NAME=RUN names one. A folder or a pattern in quotes is
+    one run in several files; one table may hold gold and run.
     """
     from rankscope.document.views import document_of
     from rankscope.integrations.limits import read_limits
@@ -98,8 +96,11 @@ def evaluate(
 
     shared.check_standard_input(qrels, *run, corpus, queries)
     _check_format(output.format, options)
-    per_query, broken = options["per_query"], list[str]()
-    with _workers(options) as executor:
+    per_query, given = options["per_query"], shared.named_runs(run) or None
+    holes = {"holes": options["bounds"], "hole_grade": options["hole_grade"]}
+    is_apart, broken = any(options[name] is not None for name in _APART), list[str]()
+    with ExitStack() as stack:
+        executor, table = _workers(options, stack)
         changed = {
             "ties": options["ties"],
             "corpus": corpus,
@@ -107,37 +108,28 @@ def evaluate(
             "executor": executor,
         }
         rules = Scoring.of("evaluate", {**scoring, **changed})
-        given = shared.named_runs(run) or None
-        gold: Any = qrels
-        question: Any = None
-        files = None
-        if any(options[name] is not None for name in _SCALING):
-            gold = as_judgments(qrels, rules)
-            question, files = _asked_elsewhere(gold, given, rules)
+        gold: Any = as_judgments(qrels, rules) if is_apart else qrels
+        files = _files(gold, given, rules) if is_apart else None
         judgments, runs, _ = (gold, files, 0) if files else read_inputs(gold, given, rules)
         limits = read_limits(
             options["fail_under"], runs, profile=scoring.get("profile", "rankscope")
         )
-        usual = () if measures else _usual_in(files, gold, rules) if files else usual_measures(runs)
-        wanted = list(measures or usual)
-        wanted += [limit.asked for limit in limits]
-        holes = {"holes": options["bounds"], "hole_grade": options["hole_grade"]}
-        with _score_table(options["per_query_output"]) as table:
-            if files:
-                wants_bounds = options["bounds"] or output.format not in ("csv", METRICS, "trec")
-                bounds = holes if wants_bounds else None
-                asked = replace(question, measures=tuple(wanted), bounds=bounds)
-                runs = _scored_by_workers(files, asked, table, broken)
-            scored = score(judgments, runs, wanted, rules)
-            scores = scored.scores
-            if table is not None:
-                table.add(*() if files else map(scores.run, scores.runs))
+        usual = () if measures else _usual_in(gold, files, rules) if files else usual_measures(runs)
+        wanted = [*(measures or usual), *(limit.asked for limit in limits)]
+        if files:
+            wants_bounds = options["bounds"] or output.format not in ("csv", METRICS, "trec")
+            asked = (gold, tuple(wanted), rules, holes if wants_bounds else None)
+            runs = _scored_by_workers(files, asked, table, broken)
+        scored = score(judgments, runs, wanted, rules)
+        scores = scored.scores
+        if table is not None and not files:
+            table.add(*map(scores.run, scores.runs))
     means = {name: scores.run(name).means for name in scores.runs}
     missed = [sentence for limit in limits for sentence in limit.missed(means)]
     status = CANNOT_ANSWER if broken else ANSWER_IS_NO if missed else 0
     if output.format == "trec":
         print_warnings(document_of(scores, intervals=False).warnings)
-        write_text(scores_as_trec(scores, per_query=per_query), output.target)
+        output.put([scores_as_trec(scores, per_query=per_query)])
     else:
         bounds_by_run = {
             name: getattr(system, "bounds", None)
@@ -155,7 +147,7 @@ def evaluate(
             bounds=bounds_by_run,
             intervals=False if output.format == "csv" else options["intervals"],
             worst=options["worst"] or 0,
-            texts=_texts(queries, qrels) if is_told else None,
+            texts=shared.query_texts(queries, golden=qrels) if is_told else None,
             contents=lambda: page_contents(scored, output, queries=queries or qrels, corpus=corpus),
         )
     print_warnings(missed)
@@ -172,42 +164,34 @@ def _check_format(format: str, options: Mapping[str, Any]) -> None:
             raise click.UsageError(f"{typed} is not for metrics, which are means and intervals")
 
 
-def _workers(options: Mapping[str, Any]) -> Any:
-    """Return workers for the length of the command, or a context of None."""
-    workers, cluster = options["workers"], options["cluster"]
+def _workers(options: Mapping[str, Any], stack: ExitStack) -> tuple[Any, ScoreTable | None]:
+    """Return workers, and the file of values by question, for as long as they are needed."""
+    workers, cluster, path = (options[name] for name in _APART)
     if workers is not None and cluster is not None:
         raise click.UsageError("--workers and --cluster exclude each other; give one of them")
-    if all(options[name] is None for name in _SCALING):
-        return nullcontext()
+    if (workers, cluster, path) == (None, None, None):
+        return None, None
     from rankscope.scale.executors import workers_of
-
-    return workers_of(workers=workers or 1, cluster=cluster)
-
-
-def _score_table(path: str | None) -> Any:
-    """Return the file of values by question, or a context of None."""
-    if path is None:
-        return nullcontext()
     from rankscope.scale.score_table import score_table
 
-    return score_table(path)
+    executor = stack.enter_context(workers_of(workers=workers or 1, cluster=cluster))
+    return executor, None if path is None else stack.enter_context(score_table(path))
 
 
-def _asked_elsewhere(gold: Any, runs: Sequence[Any] | None, rules: Scoring) -> tuple[Any, Any]:
-    """Return what workers are asked of which files, if they can do with these alone."""
+def _files(gold: Any, runs: Sequence[Any] | None, rules: Any) -> Mapping[str, Any] | None:
+    """Return runs in files that workers can score alone, by name; None if there are others."""
     from rankscope.files import can_be_read_again, is_path
     from rankscope.scale.evaluating import Question, names_of
 
-    question = Question(gold, (), rules)
     are_files = all(is_path(run) and can_be_read_again(run) for run in runs or ())
-    is_enough = runs and are_files and question.can_be_asked_elsewhere
-    return question, names_of(runs or ()) if is_enough else None
+    is_enough = runs and are_files and Question(gold, (), rules).can_be_asked_elsewhere
+    return names_of(runs or ()) if is_enough else None
 
 
-def _usual_in(files: Mapping[str, Any], gold: Any, rules: Scoring) -> tuple[str, ...]:
+def _usual_in(gold: Any, files: Mapping[str, Any], rules: Any) -> tuple[str, ...]:
     """Return what is measured of runs in files when nothing is asked for; broken ones don't count.
 
-    Each is read for that as if there were no workers.
+    They are read for that until one has long lists, mostly the first.
     """
     from rankscope.errors import RankscopeError
     from rankscope.scoring.inputs import read_inputs
@@ -222,12 +206,12 @@ def _usual_in(files: Mapping[str, Any], gold: Any, rules: Scoring) -> tuple[str,
 
 
 def _scored_by_workers(
-    files: Mapping[str, Any], question: Question, table: ScoreTable | None, broken: list[str]
+    files: Mapping[str, Any], asked: tuple[Any, ...], table: ScoreTable | None, broken: list[str]
 ) -> dict[str, Any]:
     """Score runs in files; of several, one that is broken is named and left out."""
     from rankscope.cli.progress import watching
     from rankscope.printing import put_line
-    from rankscope.scale.evaluating import score_files
+    from rankscope.scale.evaluating import Question, score_files
 
     def leave_out(name: str, problem: str) -> None:
         broken.append(name)
@@ -237,16 +221,8 @@ def _scored_by_workers(
         watcher.begun("score runs")
         return score_files(
             files,
-            question,
+            Question(*asked),
             each=lambda run: None if table is None else table.add(run.scored),
             broken=leave_out if len(files) > 1 else None,
             step=lambda done, total: watcher.step("score runs", done, total),
         )
-
-
-def _texts(queries: str | None, qrels: str) -> dict[str, str]:
-    """Return the texts of queries: from their file, or from a golden set."""
-    from rankscope.collection.queries import read_queries
-    from rankscope.retrieval.golden import texts_in
-
-    return texts_in(qrels) if queries is None else dict(read_queries(queries).items())

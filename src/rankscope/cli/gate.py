@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import command, option, rare, under
-from rankscope.cli.output import METRICS, Output, write_file, write_text
+from rankscope.cli.help import Pairs, command, merged, option, rare, under
+from rankscope.cli.output import METRICS, Output, write_file
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document
 
 
-@command("rankscope gate demo/lexical.run demo/hybrid.run --qrels demo/qrels.tsv --max-drop 0.02")
+@command(
+    "rankscope gate demo/lexical.run demo/hybrid.run --qrels demo/qrels.tsv --max-drop 0.02",
+    takes="[--qrels QRELS] [OPTIONS]",
+)
 @click.argument("baseline")
 @click.argument("candidate")
 @shared.measures_option("[default: all that both sides hold]")
@@ -27,17 +30,18 @@ if TYPE_CHECKING:
         one_of=["refuse", "zero"],
         default="refuse",
     ),
-    rare("--run NAME", "Run to take from score files that hold several"),
-    rare("--baseline-run NAME", "Run to take from BASELINE"),
+    rare("--baseline-run NAME", "Run to take from BASELINE, of several in a score file"),
     rare("--candidate-run NAME", "Run to take from CANDIDATE"),
 )
 @under(
     "Statistics",
     option("--max-drop VALUE", "Tolerate a drop up to VALUE", default=0.01),
     option(
-        "--min floors M=VALUE",
+        "--min minimum M=VALUE",
         "Fail if the candidate's mean is below VALUE (repeatable)",
         multiple=True,
+        type=Pairs("MEASURE=VALUE such as nDCG@10=0.4", float),
+        callback=merged,
     ),
     rare("--max-query-drop VALUE", "Most that one question may lose"),
     option(
@@ -72,10 +76,6 @@ def gate(
     baseline: str,
     candidate: str,
     measures: tuple[str, ...],
-    floors: tuple[str, ...],
-    run: str | None,
-    baseline_run: str | None,
-    candidate_run: str | None,
     queries_file: str | None,
     cluster: str | None,
     weights: str | None,
@@ -98,50 +98,30 @@ def gate(
     shared.check_standard_input(
         baseline, candidate, options["qrels"], *options["noise"], queries_file
     )
-    fields = shared.query_fields(queries_file, texts=True, cluster=cluster, weights=weights)
     if "-" in (junit, markdown):
         raise click.UsageError("standard output is for the table; name a file for the report")
+    fields = shared.query_fields(queries_file, cluster=cluster, weights=weights)
+    texts = shared.query_texts(queries_file)
     try:
         result = decide(
             shared.named_run(baseline),
             shared.named_run(candidate),
             measures or None,
-            baseline_run=baseline_run or run,
-            candidate_run=candidate_run or run,
-            minimum=_floors(floors),
             clusters=fields["cluster"],
             weights=fields["weights"],
             **options,
             **scoring,
         )
-        document = gate_document(result, texts=fields["texts"])
+        document = gate_document(result, texts=texts)
         _write_reports(document, junit, markdown)
         if output.format == "markdown":
-            write_text(_comment(document), output.target)
+            output.put([_comment(document)])
         else:
-            output.write(result, texts=fields["texts"])
+            output.write(result, texts=texts)
     except RankscopeError as error:  # a report of an earlier day must not stay and be believed
         _write_reports(no_answer_document(str(error)), junit, markdown)
         raise
     return 0 if result.passed else ANSWER_IS_NO
-
-
-def _floors(settings: tuple[str, ...]) -> dict[str, float]:
-    """Return the least mean of each measure that is named."""
-    floors = {}
-    for setting in settings:
-        measure, _, value = setting.rpartition("=")
-        if measure in floors:
-            raise click.UsageError(f"--min names {measure} twice")
-        try:
-            floors[measure] = float(value)
-        except ValueError:
-            measure = ""
-        if not measure:
-            raise click.UsageError(
-                f"--min must be MEASURE=VALUE, such as nDCG@10=0.4, not {setting}"
-            )
-    return floors
 
 
 def _comment(document: Document) -> str:

@@ -8,18 +8,18 @@ command as one argument.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.formatting import wrap_text
 
-from rankscope.errors import UnknownNameError
+from rankscope.errors import UnknownNameError, shown
 
 if TYPE_CHECKING:
     Choice = click.Choice[str]
-    ParamType = click.ParamType[str]
+    ParamType = click.ParamType[Any]
 else:  # of click before 8.4 they cannot be subscripted
     Choice = click.Choice
     ParamType = click.ParamType
@@ -31,7 +31,6 @@ HEADINGS = ("Options", "Scoring", "Statistics", "Reading", "Judging", "Model", "
 
 WIDEST = 24
 """The names of options take no more columns; text starts on the next line where they are longer."""
-
 
 MENTIONED = 9
 """How many rare options ``--help`` names."""
@@ -57,6 +56,49 @@ class Name(ParamType):
         if not value.strip():
             self.fail("the name is empty; name a file or folder", param, ctx)
         return value
+
+
+class Pairs(ParamType):
+    """Names and values, ``E=3,S=2``: a dict; of a repeatable option each pair is typed alone."""
+
+    name = "text"
+
+    def __init__(
+        self, example: str, read: Callable[[str], Any] = str, *, names: Collection[str] = ()
+    ) -> None:
+        self._example, self._read, self._names = example, read, names
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, Any]:
+        """Return the values by name."""
+        if isinstance(value, dict):
+            return value
+        is_alone = param is not None and param.multiple
+        pairs: dict[str, Any] = {}
+        for part in [value] if is_alone else value.split(","):
+            name, _, text = part.strip().rpartition("=")
+            is_name = name in self._names if self._names else name not in ("", *pairs)
+            try:
+                pairs[name] = self._read(text)
+            except ValueError:
+                text = ""
+            if not text or not is_name:
+                names = f", with the names {', '.join(self._names)}" if self._names else ""
+                self.fail(f"expected {self._example}{names}; got {shown(part)}", param, ctx)
+        return pairs
+
+
+def merged(
+    _: click.Context, param: click.Parameter, each: Iterable[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the pairs of a repeatable option as one dict."""
+    pairs: dict[str, Any] = {}
+    for typed in each:
+        for name in typed.keys() & pairs.keys():
+            raise click.BadParameter(f"names {name} twice", param=param)
+        pairs |= typed
+    return pairs
 
 
 TYPES: dict[str, Any] = {
@@ -229,14 +271,17 @@ def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-def command(*examples: str, name: str | None = None) -> Callable[[Callable[..., Any]], Command]:
-    """Declare a command, with lines that work as they are typed."""
+def command(
+    *examples: str, name: str | None = None, takes: str = "[OPTIONS]"
+) -> Callable[[Callable[..., Any]], Command]:
+    """Declare a command, with lines that work as they are typed; it ``takes`` arguments besides."""
     show_all = click.option(
         "--help-all", is_flag=True, is_eager=True, expose_value=False, callback=_show_all
     )
 
     def declare(function: Callable[..., Any]) -> Command:
-        return click.command(name, cls=Command, examples=examples)(show_all(function))
+        made = click.command(name, cls=Command, examples=examples, options_metavar=takes)
+        return made(show_all(function))
 
     return declare
 

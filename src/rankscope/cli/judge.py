@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import command, option, rare, typed_options
+from rankscope.cli.help import command, option, rare, typed_options, under
 from rankscope.cli.output import Output
 
 if TYPE_CHECKING:
@@ -52,9 +52,6 @@ if TYPE_CHECKING:
 )
 @rare("--log FILE", "Log of judgments  [default: POOL.judgments.jsonl]", "Judging")
 @rare("--port N", "Port of the page", "Judging", type=click.IntRange(1, 65535))
-@rare(
-    "--open/--no-open opens", "Open the browser  [default: on a terminal]", "Judging", default=None
-)
 @option("--model NAME|FILE", "Language model that judges: name or config file", "Model")
 @option(
     "--set settings KEY=VALUE",
@@ -76,6 +73,7 @@ if TYPE_CHECKING:
 @shared.QUIET
 @shared.formats()
 @shared.TARGET
+@under("Judging", shared.OPEN)
 @click.pass_context
 def judge(
     ctx: click.Context,
@@ -89,13 +87,13 @@ def judge(
     """Judge documents, yourself on a local page or with a language model.
 
     POOL names the pairs to judge: what 'rankscope diagnose --pool' writes, any table of queries and
-    documents, or the folder of a benchmark (DIR). Systems, ranks and scores stay hidden. With
-    --model the texts are sent to the model; replies are cached, so a stopped command continues.
+    documents, or the folder of a benchmark (DIR). Systems, ranks and scores stay hidden. --model
+    sends the texts to a model and caches its replies, so a stopped command continues.
     """
     if pool is None and not runs and not (options["log"] and options["export"]):
-        raise click.UsageError("Name what to judge: POOL, DIR or --runs RUN.")
+        raise click.UsageError("name what to judge: POOL, DIR or --runs RUN")
     if pool is not None and runs:
-        raise click.UsageError("Name a pool or --runs, not both.")
+        raise click.UsageError("name a pool or --runs, not both")
     other = "Judging" if options["model"] else "Model"
     for typed in typed_options(ctx):
         if typed.heading == other:
@@ -106,14 +104,16 @@ def judge(
     if options["model"]:
         from rankscope.cli.judge_model import judge_by_model
 
-        judge_by_model(lambda: chosen_pool(pool, runs, options), pool, runs, options, output)
+        judge_by_model(lambda: _chosen_pool(pool, runs, options), pool, runs, options, output)
     else:
         from rankscope.cli.judge_page import judge_on_page
 
-        judge_on_page(lambda: chosen_pool(pool, runs, options), pool, runs, options)
+        judge_on_page(lambda: _chosen_pool(pool, runs, options), pool, runs, options, output)
 
 
-def chosen_pool(pool: str | None, runs: tuple[str, ...], options: Mapping[str, Any]) -> JudgingPool:
+def _chosen_pool(
+    pool: str | None, runs: tuple[str, ...], options: Mapping[str, Any]
+) -> JudgingPool:
     """Return what is to be judged: a file, what an experiment names, or the top of runs.
 
     ``options`` holds depth, queries and corpus.

@@ -25,7 +25,6 @@ from rankscope.reports.judging.judgment_exports import (
 from rankscope.retrieval.llm.llm_judge import judge_with_llm, median_grades, plan_judging
 
 if TYPE_CHECKING:
-    from rankscope.collection.ratings import Ratings
     from rankscope.reports.judging.judging_pool import JudgingPool
     from rankscope.reports.judging.judgment_log import Pair
 
@@ -43,7 +42,7 @@ def judge_by_model(
     """Let the model judge, and write its ratings and how far it can be trusted."""
     ratings, qrels, quiet = options["ratings"], options["qrels"], options["quiet"]
     if ratings is None and not options["dry_run"]:
-        raise click.UsageError("Name where ratings go: --ratings OUT.")
+        raise click.UsageError("name where ratings go: --ratings OUT")
     if ratings is not None:  # names that would be refused after the work is done
         check_kind(ratings, "ratings")
     if qrels is not None:
@@ -77,16 +76,17 @@ def judge_by_model(
             **arguments,
         )
         watcher.ended(stage, judged.result.usage.seconds)
-    _write_ratings(judged.ratings, ratings)
+    frame = judged.ratings.to_polars()
+    with replacing(ratings) as sink:
+        sink.write(table_bytes(frame.with_columns(frame["grade"].cast(int)), ratings))
     if qrels is not None:
         with replacing(qrels) as sink:
             sink.write(qrels_bytes(Qrels(median_grades(judged.ratings)), qrels))
     is_shown = output.format == "table" and output.target is None
     if not quiet or not is_shown:
         output.write(judged.result)
-    if not quiet and is_shown:
-        print_line()
-        for path in filter(None, (ratings, qrels)):
+    for path in (ratings, qrels):
+        if path is not None and is_shown and not quiet:
             print_line(f"written to {path}")
 
 
@@ -117,10 +117,3 @@ def _labels(path: str | None, pairs: Any) -> dict[Pair, float] | None:
             f"{shown(doc_id, 40)}; name judgments of the same pairs"
         )
     return shared
-
-
-def _write_ratings(ratings: Ratings, path: str) -> None:
-    """Write a row for each rating, all at once or not at all."""
-    frame = ratings.to_polars()
-    with replacing(path) as sink:
-        sink.write(table_bytes(frame.with_columns(frame["grade"].cast(int)), path))

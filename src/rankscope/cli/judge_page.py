@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankscope.cli import say
-from rankscope.cli.output import program
+from rankscope.cli.output import Output, program, show_in_browser
 from rankscope.errors import InputError, counted
 from rankscope.files import decoded, read_bytes
 from rankscope.records.experiment_files import QRELS
@@ -44,6 +44,7 @@ def judge_on_page(
     place: str | None,
     runs: tuple[str, ...],
     options: Mapping[str, Any],
+    output: Output,
 ) -> None:
     """Serve the page until it is interrupted, or export what is judged so far.
 
@@ -60,7 +61,7 @@ def judge_on_page(
         _export(log_path, target, grades)
     else:
         desk = _desk(read_pool(), log_path, grades, options)
-        _serve(desk, place or "--runs …", options)
+        _serve(desk, place or "--runs …", options["port"], output)
 
 
 def _log_path(place: str | None, runs: tuple[str, ...], given: str | None) -> Path:
@@ -125,20 +126,18 @@ def _desk(
     return Desk(pool, log, terms, existing)
 
 
-def _serve(desk: Desk, what: str, options: Mapping[str, Any]) -> None:
+def _serve(desk: Desk, what: str, port: int | None, output: Output) -> None:
     import signal
     import threading
-    import webbrowser
     from contextlib import suppress
 
     from rankscope.reports.judging.judging_server import JudgingServer
 
     try:
-        server = JudgingServer(desk, port=options["port"])
+        server = JudgingServer(desk, port=port)
     except OSError as error:
         raise InputError(
-            f"--port {options['port']}: cannot be used ({error.strerror}); name another port, or "
-            "none"
+            f"--port {port}: cannot be used ({error.strerror}); name another port, or none"
         ) from None
     judged = len(desk.log.judgments.all())
     say(f"{desk.summary()}; {counted(judged, 'judgment')} in {desk.log.path}; Ctrl-C ends this")
@@ -147,9 +146,8 @@ def _serve(desk: Desk, what: str, options: Mapping[str, Any]) -> None:
         say(f"{desk.log.path}: passed over {lines} that a killed process did not finish")
     sys.stdout.write(f"{server.link}\n")
     sys.stdout.flush()
-    wanted = options["opens"]
-    if _has_screen() if wanted is None else wanted:
-        threading.Thread(target=webbrowser.open, args=(server.link,), daemon=True).start()
+    if output.is_opened:
+        threading.Thread(target=show_in_browser, args=(server.link,), daemon=True).start()
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -160,13 +158,6 @@ def _serve(desk: Desk, what: str, options: Mapping[str, Any]) -> None:
         server.serve_forever()
     server.server_close()
     _finish(desk, what)
-
-
-def _has_screen() -> bool:
-    """Tell whether somebody is at this machine who would see a browser."""
-    has_desktop = os.name == "nt" or sys.platform == "darwin"
-    shown_on = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    return sys.stdout.isatty() and bool(has_desktop or shown_on)
 
 
 def _finish(desk: Desk, what: str) -> None:

@@ -29,16 +29,13 @@ def measures(*, name: str | None, output: Output) -> None:
     from rankscope.measures.registry import all_definitions, definition_of, known_names
     from rankscope.reports.definitions import definition_document, measures_document
 
-    sets = {text: list(parse_measures(text)) for text in SETS}
-    if name is None or name.casefold() in sets:
-        chosen = sets.get((name or "").casefold())
-        known = all_definitions()
-        names = {parsed.measure.name for parsed in chosen or ()}
-        definitions = [each for each in known if chosen is None or each.name in names]
-        output.write(
-            measures_document(definitions),
-            data=lambda: [_plain(definition) for definition in definitions],
-        )
+    known = {text.casefold(): text for text in SETS}.get((name or "").casefold())
+    if name is None or known is not None:
+        chosen = all_definitions()
+        if known is not None:
+            names = {parsed.measure.name for parsed in parse_measures(known)}
+            chosen = [each for each in chosen if each.name in names]
+        output.write(measures_document(chosen), data=lambda: list(map(_plain, chosen)))
         return
     asked = ""
     if name in known_names():
@@ -47,43 +44,19 @@ def measures(*, name: str | None, output: Output) -> None:
         parsed = _parsed(name)
         definition = parsed.measure.definition
         asked = str(parsed) if parsed.is_foreign else ""
-    output.write(
-        definition_document(definition, asked=asked),
-        data=lambda: _plain(definition),
-    )
+    output.write(definition_document(definition, asked=asked), data=lambda: _plain(definition))
 
 
 def _plain(definition: Definition) -> dict[str, Any]:
-    from rankscope.measures.definition import written
-    from rankscope.ontology.nearness import all_similarities
-
-    similarities = {
-        each.name: {"formula": each.formula, "summary": each.summary, "reference": each.reference}
-        for each in all_similarities()
-    }
-    return {
-        "name": definition.name,
-        "family": definition.family,
-        "summary": definition.summary,
-        "formula": definition.formula,
-        "cutoff": definition.cutoff,
-        "parameters": {
-            parameter.name: {
-                "default": written(parameter.default),
-                "expects": parameter.expected,
-                "summary": parameter.summary,
-            }
-            for parameter in definition.parameters
-        },
-        "range": [end if math.isfinite(end) else None for end in definition.range],
-        "higher_is_better": definition.higher_is_better,
-        "over_queries": definition.aggregate,
-        "no_relevant_document": definition.no_relevant,
-        "short_run": definition.short_run,
-        "reference": definition.reference,
-        "example": definition.example,
-        **({"similarities": similarities} if definition.needs == "terms" else {}),
-    }
+    """Return what is known of a measure, without the functions that compute it."""
+    names = (
+        *("name", "family", "summary", "formula", "cutoff", "range", "higher_is_better"),
+        *("aggregate", "no_relevant", "short_run", "reference", "example"),
+    )
+    plain = {name: getattr(definition, name) for name in names}
+    plain["range"] = [end if math.isfinite(end) else None for end in definition.range]
+    plain["parameters"] = {each.name: each.summary for each in definition.parameters}
+    return plain
 
 
 def _parsed(name: str) -> Parsed:

@@ -57,19 +57,15 @@ def program(*, anywhere: bool = False) -> str:
     if os.path.basename(called) == "__main__.py":
         return f"{quote(sys.executable)} -m rankscope"
     on_path = shutil.which("rankscope")
-    if on_path is not None and os.path.realpath(on_path) == os.path.realpath(called):
+    is_on_path = on_path is not None and os.path.realpath(on_path) == os.path.realpath(called)
+    if is_on_path or os.path.basename(called) != "rankscope":  # called from Python
         return "rankscope"
-    if os.path.basename(called) != "rankscope":  # called from Python
-        return "rankscope"
-    nearer = os.path.relpath(called)
-    if anywhere or nearer.startswith(".."):
-        return quote(os.path.abspath(called))
-    return quote(nearer)
+    return quote(os.path.abspath(called) if anywhere else called)
 
 
 def print_line(text: str = "", file: TextIO | None = None) -> None:
     """Print a line that is not broken, such as a path."""
-    make_console(file).print(visible(without_secrets(text)), soft_wrap=True)
+    print(visible(without_secrets(text)), file=file, flush=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +106,8 @@ class Output:
         page = self.html or (self.target if self.format == "html" else None)
         if self.is_opened and page is None:
             raise click.UsageError("--open needs a page; name it with --html FILE")
-        if self.format == "json" and self.html is None:
-            self._write_json(result, data, metrics)
+        if self.format == "json" and self.html is None:  # nothing has to be drawn
+            self.put(self._data(result, data, metrics))
             return
         shown = result if isinstance(result, Document) else document_of(result, **options)
         document = _typed(shown)
@@ -121,34 +117,40 @@ class Output:
         document = _with_points(document, points)
         if self.format in ("csv", METRICS):
             print_warnings(document.warnings)
-        if self.format in ("json", METRICS):
-            self._write_json(result, data, metrics)
-        elif self.format == "html":
-            write_text(_page_of(document, contents), self.target)
-        elif self.format == "table" and self.target is None:
+        if self.format == "table" and self.target is None:
             from rankscope.document.terminal import draw
 
             draw(document, make_console(), full=self.full)
+        elif self.format == "html":
+            self.put([_page_of(document, contents)])
+        elif self.format in ("json", METRICS):
+            self.put(self._data(result, data, metrics))
         else:
-            write_text(self._rendered(document), self.target)
+            self.put([self._text(document)])
         if self.is_opened and page is not None:
             show_in_browser(page)
 
-    def _write_json(
+    def put(self, pieces: Iterable[str]) -> None:
+        """Write text to standard output, or to the file of ``--output``."""
+        if self.target is not None:
+            _write_pieces(self.target, pieces)
+            return
+        for piece in pieces:
+            put(piece)
+
+    def _data(
         self, result: Any, data: Callable[[], Any] | None, metrics: Mapping[str, Any] | None
-    ) -> None:
+    ) -> Iterable[str]:
+        """Return a result as JSON."""
         if self.format == METRICS:
             from rankscope.integrations.metrics import metrics_of
 
             result = metrics_of(result, **(metrics or {}))
         elif data is not None:
             result = data()
-        if self.target is None:
-            print_json(result)
-        else:
-            _write_pieces(self.target, _json_pieces(result, unicode=True))
+        return _json_pieces(result, unicode=self.target is not None or _is_unicode())
 
-    def _rendered(self, document: Document) -> str:
+    def _text(self, document: Document) -> str:
         """Return a document as text."""
         if self.format == "markdown":
             from rankscope.document.markdown import as_markdown
@@ -167,11 +169,11 @@ class Output:
         return as_text(document, full=self.full)
 
 
-def show_in_browser(page: str | Path) -> None:
-    """Open a page that was written."""
+def show_in_browser(page: str) -> None:
+    """Open a page that was written, or is served."""
     import webbrowser
 
-    webbrowser.open(Path(page).absolute().as_uri())
+    webbrowser.open(page if page.startswith("http:") else Path(page).absolute().as_uri())
 
 
 def page_contents(
@@ -244,8 +246,8 @@ def print_warnings(lines: Iterable[str]) -> None:
 
 
 _OPTION = re.compile(
-    r"\b(corpus|doc_id_from|duplicates|labels|languages?|no_answer|ontology|order|overlap|"
-    r"profile|query|relevance_level|relevant|retrieved|ties)=(?=[\w'\"…])"
+    r"\b(collapse|corpus|doc_id_from|duplicates|labels|languages?|no_answer|ontology|order|overlap|"
+    r"profile|query|relevance_level|relevant|retrieved|ties)=(?:\"(\w+)\"|(?=[\w'…]))"
 )
 """A parameter in a message of Python's that is an option of commands."""
 
@@ -256,8 +258,8 @@ _COLUMN = re.compile(r"\b(query|relevant|retrieved|doc|score|grade)=('[^']*')?(?
 def as_typed(text: str) -> str:
     """Return a message with options as they are typed on the command line.
 
-    >>> as_typed("give doc_id_from='#'")
-    "give --doc-id-from '#'"
+    >>> as_typed("give doc_id_from='#'"), as_typed('with order="given"')
+    ("give --doc-id-from '#'", 'with --order given')
     >>> as_typed("say which it is (relevant='gold', doc=)")
     'say which it is (--relevant gold, --columns doc=NAME)'
     """
@@ -268,38 +270,31 @@ def as_typed(text: str) -> str:
             return f"--{role} {name}"
         return f"--columns {role}={name}"
 
-    named = _COLUMN.sub(column, text)
-    return _OPTION.sub(lambda match: f"--{match[1].replace('_', '-')} ", named)
+    def option(match: re.Match[str]) -> str:
+        return f"--{match[1].replace('_', '-')} {match[2] or ''}"
+
+    return _OPTION.sub(option, _COLUMN.sub(column, text))
 
 
-def _typed(document: Document) -> Document:
-    """Return a document whose warnings have options as they are typed."""
-    from rankscope.document.blocks import Points, Sentences
+def _typed(part: Any) -> Any:
+    """Return a document, or a part of one, whose sentences have options as they are typed."""
+    from rankscope.document import blocks
 
-    def typed(block: Any) -> Any:
-        if isinstance(block, Points):
-            points = (replace(p, lines=tuple(map(as_typed, p.lines))) for p in block.points)
-            return replace(block, points=tuple(points))
-        if not isinstance(block, Sentences):
-            return block
-        lines = (replace(line, text=as_typed(line.text)) for line in block.sentences)
-        return replace(block, sentences=tuple(lines))
-
-    sections = (
-        replace(section, blocks=tuple(map(typed, section.blocks))) for section in document.sections
-    )
-    answer = document.answer
-    if answer is not None:
-        answer = replace(answer, blocks=tuple(map(typed, answer.blocks)))
-    return replace(document, sections=tuple(sections), answer=answer)
-
-
-def write_text(text: str, target: str | None) -> None:
-    """Write text to standard output, or to a file."""
-    if target is None:
-        put(text)
-    else:
-        write_file(target, text)
+    match part:
+        case blocks.Document():
+            answer = None if part.answer is None else _typed(part.answer)
+            return replace(part, sections=tuple(map(_typed, part.sections)), answer=answer)
+        case blocks.Section() | blocks.Answer():
+            return replace(part, blocks=tuple(map(_typed, part.blocks)))
+        case blocks.Points():
+            return replace(part, points=tuple(map(_typed, part.points)))
+        case blocks.Point():
+            return replace(part, lines=tuple(map(as_typed, part.lines)))
+        case blocks.Sentences():
+            return replace(part, sentences=tuple(map(_typed, part.sentences)))
+        case blocks.Sentence():
+            return replace(part, text=as_typed(part.text))
+    return part
 
 
 def write_file(target: str, text: str) -> None:
@@ -322,15 +317,15 @@ def _json_pieces(value: Any, *, unicode: bool) -> Iterator[str]:
     else:
         pieces = [json.dumps(value, indent=2, ensure_ascii=not unicode, allow_nan=False) + "\n"]
     for piece in pieces:
-        if piece.isascii():
-            yield piece
-            continue
-        odd = {sign for sign in set(piece) if not sign.isprintable() and sign != "\n"}
-        yield piece.translate({ord(sign): json.dumps(sign)[1:-1] for sign in odd})
+        odd = () if piece.isascii() else {*piece} - {"\n"}
+        escaped = {ord(sign): json.dumps(sign)[1:-1] for sign in odd if not sign.isprintable()}
+        yield piece.translate(escaped) if escaped else piece
+
+
+def _is_unicode() -> bool:
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
 
 def print_json(value: Any) -> None:
     """Print one JSON document and nothing else."""
-    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    for piece in _json_pieces(value, unicode=unicode):
-        put(piece)
+    Output(format="json").write(value, data=lambda: value)

@@ -9,11 +9,10 @@ from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from rankscope.benchmark.steps import Watcher
-from rankscope.errors import LeftoverWarning
 from rankscope.printing import put_line, visible
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, Task, TaskID
+    from rich.progress import Progress, TaskID
 
 
 @contextmanager
@@ -21,30 +20,15 @@ def watching(*, quiet: bool = False) -> Iterator[Watcher]:
     """Show on standard error what is being done, if it is a terminal.
 
     What Python code of the user prints meanwhile goes to standard error too: standard output is
-    for the answer.
+    for the answer. Warnings come without the line of code that caused them.
     """
-    with (
-        redirect_stdout(sys.stderr),
-        _watcher(quiet=quiet) as watcher,
-        _leftovers_in_sentences(),
-    ):
+    with redirect_stdout(sys.stderr), warnings.catch_warnings(), _watcher(quiet=quiet) as watcher:
+        warnings.showwarning = _show_warning
         yield watcher
 
 
-@contextmanager
-def _leftovers_in_sentences() -> Iterator[None]:
-    """Print our own warnings without the line of code that a warning of Python's begins with."""
-    shown_otherwise = warnings.showwarning
-
-    def show(message: Any, category: Any, *place: Any, **more: Any) -> None:
-        if issubclass(category, LeftoverWarning):
-            put_line(f"rankscope: warning: {message}")
-        else:
-            shown_otherwise(message, category, *place, **more)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    put_line(f"rankscope: warning: {message}")
 
 
 @contextmanager
@@ -79,31 +63,27 @@ class _Bars(Watcher):
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._tasks: dict[str, TaskID] = {}
+        self._bars: dict[str, tuple[str, TaskID]] = {}
+        """Of each step the part that is worked on, and its bar."""
 
-    def begun(self, step: str) -> None:
-        """Add a bar that does not know its length yet."""
-        self._add(step, "")
-
-    def _add(self, step: str, part: str) -> None:
+    def begun(self, step: str, part: str = "") -> None:
+        """Show a bar that does not know its length yet."""
         self._take_away(step)
         title = f"{step}: {part}" if part else step
-        self._tasks[step] = self._progress.add_task(visible(title), total=None, rate="", part=part)
+        self._bars[step] = part, self._progress.add_task(visible(title), total=None, rate="")
 
     def step(self, step: str, done: int, total: int, part: str = "") -> None:
         """Move a bar; another part of the step has one of its own."""
-        if step not in self._tasks or self._task(step).fields["part"] != part:
-            self._add(step, part)
-        speed = self._task(step).speed
-        rate = "" if not speed else f"{speed:,.0f}/s"
-        self._progress.update(self._tasks[step], completed=done, total=total, rate=rate)
-
-    def _task(self, step: str) -> Task:
-        return self._progress.tasks[self._progress.task_ids.index(self._tasks[step])]
+        if step not in self._bars or self._bars[step][0] != part:
+            self.begun(step, part)
+        bar = self._bars[step][1]
+        speed = next(task.speed for task in self._progress.tasks if task.id == bar)
+        rate = f"{speed:,.0f}/s" if speed else ""
+        self._progress.update(bar, completed=done, total=total, rate=rate)
 
     def _take_away(self, step: str) -> None:
-        if step in self._tasks:
-            self._progress.remove_task(self._tasks.pop(step))
+        if step in self._bars:
+            self._progress.remove_task(self._bars.pop(step)[1])
 
     def ended(self, step: str, seconds: float) -> None:
         """Take a bar away, and say that it is done."""

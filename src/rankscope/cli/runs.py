@@ -9,7 +9,7 @@ import click
 
 from rankscope.cli import shared
 from rankscope.cli.help import command, option, rare
-from rankscope.cli.output import Output, as_typed, print_json, print_line
+from rankscope.cli.output import Output, as_typed, print_line
 from rankscope.cli.progress import watching
 from rankscope.errors import counted
 from rankscope.printing import hide_with, put_line
@@ -27,20 +27,8 @@ if TYPE_CHECKING:
 @shared.CONFIG_OPTIONS
 @shared.SYSTEMS
 @option("-o --output DIR", "Folder of the runs", default="runs")
-@option(
-    "--format FORMAT",
-    "Print a line for each run as it is written, or JSON at the end",
-    one_of=["table", "json"],
-    default="table",
-)
 def fetch(
-    *,
-    config: str,
-    settings: tuple[str, ...],
-    no_python: bool,
-    format: str,
-    quiet: bool,
-    **options: Any,
+    *, config: str, settings: tuple[str, ...], no_python: bool, quiet: bool, **options: Any
 ) -> int:
     """Ask the systems of a config every judged question, and write and check their runs.
 
@@ -57,13 +45,11 @@ def fetch(
     answers = sys.stdout
 
     def report(run: FetchedRun) -> None:
-        if format == "table" and not quiet:
+        if not quiet:
             print_line(_fetched(run), answers)
 
     with watching(quiet=quiet) as watcher:
         runs = fetch_runs(loaded, python=not no_python, watcher=watcher, written=report, **options)
-    if format == "json":
-        print_json([_plain(run) for run in runs])
     for run in runs:
         for finding in run.findings:
             if finding.severity == "error":
@@ -84,19 +70,6 @@ def _fetched(run: FetchedRun) -> str:
     queries = counted(len(run.run.query_ids), "query")
     size = f"{queries}{from_cache}, {counted(len(run.run), 'document')}{latency}"
     return f"{run.path}: {size}; {findings}"
-
-
-def _plain(run: FetchedRun) -> dict[str, object]:
-    return {
-        "system": run.system,
-        "path": str(run.path),
-        "queries": len(run.run.query_ids),
-        "rows": len(run.run),
-        "ok": run.ok,
-        "failures": dict(run.failures),
-        "timings": run.timings.to_dict(),
-        "findings": [finding.to_dict() for finding in run.findings],
-    }
 
 
 @command("rankscope runs validate demo/lexical.run --qrels demo/qrels.tsv")
@@ -171,23 +144,19 @@ def validate_each(
     return 0 if all(result.ok for result in results) else ANSWER_IS_NO
 
 
-def _weights(_: click.Context, __: click.Parameter, value: str | None) -> list[float] | None:
+def _numbers(_: click.Context, __: click.Parameter, text: str | None) -> list[float] | None:
     """Read ``0.3,0.7``."""
-    if value is None:
-        return None
     try:
-        return [float(part) for part in value.split(",")]
+        return None if text is None else [float(part) for part in text.split(",")]
     except ValueError:
-        raise click.BadParameter(
-            f"expected numbers with commas between them, such as 0.3,0.7, got {value!r}"
-        ) from None
+        raise click.BadParameter(f"expected numbers such as 0.3,0.7; got {text!r}") from None
 
 
 @command("rankscope runs fuse demo/lexical.run demo/hybrid.run -o fused.run")
 @click.argument("run", nargs=-1, required=True)
 @option("-o --output target OUT", "File to write; - for standard output")
 @option("--method NAME", "Method: rrf, minmax, zscore, combsum, combmnz, borda, …", default="rrf")
-@option("--weights LIST", "Weight of each run: 0.3,0.7", callback=_weights)
+@option("--weights LIST", "Weight of each run: 0.3,0.7", callback=_numbers)
 @option(
     "--normalise NAME",
     "Normalise scores: minmax, minmaxinverted (distances), zscore, rank, sum, max, borda",

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from rankscope.cli.help import Names, Part, option, options, rare, under
+from rankscope.cli.help import Names, Pairs, Part, option, options, rare, under
 from rankscope.cli.output import FORMATS, Output
-from rankscope.errors import InputError, UnknownNameError, shown
+from rankscope.errors import UnknownNameError
 from rankscope.scoring.rules import PROFILES
 from rankscope.statistics.choices import TESTS
 
@@ -33,44 +33,11 @@ def scoring_of(values: dict[str, Any]) -> dict[str, Any]:
     elif relations or annotations:
         needy = "--relation" if relations else "--annotations"
         raise click.UsageError(f"{needy} needs --ontology")
-    return {**given.pop("columns", {}), **given}
+    return {**given.pop("columns"), **given}
 
 
 SCORING = Part("scoring", scoring_of)
-
-
-def _columns(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, str]:
-    """Read ``doc=pid,score=s``."""
-    columns = {}
-    for part in () if text is None else text.split(","):
-        role, sign, name = part.strip().partition("=")
-        if not sign or not name or role not in COLUMNS:
-            raise click.UsageError(
-                f"--columns: expected ROLE=NAME such as doc=pid,score=s, of the roles "
-                f"{', '.join(COLUMNS)}; got {part!r}"
-            )
-        columns[role] = name
-    return columns
-
-
-def parse_labels(text: str) -> dict[str, float]:
-    """Read ``E=3,S=2,C=1,I=0``."""
-    labels: dict[str, float] = {}
-    for part in text.split(","):
-        label, _, number = part.strip().partition("=")
-        try:
-            labels[label] = float(number)
-        except ValueError:
-            label = ""
-        if not label:
-            raise InputError(
-                f"--labels: expected LABEL=NUMBER such as E=3,S=2,C=1,I=0; got {shown(part)}"
-            )
-    return labels
-
-
-def _labels(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, float] | None:
-    return None if text is None else parse_labels(text)
+LABELS = Pairs("LABEL=NUMBER such as E=3,S=2", float)
 
 
 def measures_option(default: str = DEFAULTS) -> Callable[..., Any]:
@@ -116,12 +83,15 @@ ONTOLOGY = options(
 LANGUAGE = _reading("--language CODE", "Score only this language, such as de; all averages them")
 TABLES_BUT_QUERY = options(
     _common(
-        "--columns MAP", "Name unusual columns: query=q,doc=id,score=s,grade=g", callback=_columns
+        "--columns MAP",
+        "Name unusual columns: query=q,doc=id,score=s,grade=g",
+        type=Pairs("NAME=COLUMN such as doc=pid,score=s", names=COLUMNS),
+        default={},
     ),
     _common("--doc-id-from RULE", "Turn chunk ids into document ids, as with '#'"),
     _reading("--relevant NAME", "Column that holds the relevant documents (gold)"),
     _reading("--retrieved NAME", "Column that holds what was retrieved (run)"),
-    _reading("--labels MAP", "Grades of labels: E=3,S=2", callback=_labels),
+    _reading("--labels MAP", "Grades of labels: E=3,S=2", type=LABELS),
     _reading(
         "--duplicates WHICH",
         "Keep one row of a document listed twice  [default: an error]",
@@ -260,30 +230,35 @@ QUERY_FIELDS = under(
 )
 
 
-def query_fields(path: str | None, *, texts: bool = False, **fields: str | None) -> dict[str, Any]:
-    """Return, for each option that names a field of the queries, its value by query id, or None.
-
-    With ``texts`` these are among the answers, and the file may be given for them alone.
-    """
-    named = {name: field for name, field in fields.items() if field is not None}
-    if path is None or not (named or texts):
-        if path is not None or named:
-            needed = " or ".join(f"--{name} FIELD" for name in named or fields)
-            raise click.UsageError(f"--queries FILE and {needed} belong together")
-        return dict.fromkeys([*fields, "texts"])
+def query_fields(path: str | None, **fields: str | None) -> dict[str, Any]:
+    """Return the values of fields of the queries by query id; None for one that is not named."""
     from rankscope.collection.queries import read_queries
 
-    queries = read_queries(path)
-    metadata = queries.metadata if named else {}
+    named = {name: field for name, field in fields.items() if field is not None}
+    if named and path is None:
+        raise click.UsageError(f"--{next(iter(named))} FIELD needs --queries FILE")
+    metadata = read_queries(str(path)).metadata if named else {}
     known = dict.fromkeys(name for values in metadata.values() for name in values)
-    answers: dict[str, Any] = dict.fromkeys(fields)
-    answers["texts"] = dict(queries.items()) if texts else None
+    by_query: dict[str, Any] = dict.fromkeys(fields)
     for name, field in named.items():
         if field not in known:
             raise UnknownNameError(f"field of {path}", field, known)
-        values = {query_id: metadata[query_id].get(field) for query_id in metadata}
-        answers[name] = {
+        values = {query_id: row.get(field) for query_id, row in metadata.items()}
+        by_query[name] = {
             query_id: ", ".join(map(str, value)) if isinstance(value, list) else value
             for query_id, value in values.items()
         }
-    return answers
+    return by_query
+
+
+def query_texts(path: str | None, golden: str | None = None) -> dict[str, str]:
+    """Return the texts of queries: from their file, or from a golden set, which may hold them."""
+    if path is not None:
+        from rankscope.collection.queries import read_queries
+
+        return dict(read_queries(path).items())
+    if golden is None:
+        return {}
+    from rankscope.retrieval.golden import texts_in
+
+    return texts_in(golden)

@@ -44,16 +44,6 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
     one_of=["qrels", "prefs", "qrels_prefs", "qrels_jg"],
     default="qrels",
 )
-@option(
-    "-T --Results_format results_format FORMAT",
-    "Format of the results",
-    one_of=["trec_results"],
-    default="trec_results",
-    hidden=True,
-    expose_value=False,
-)
-@option("-D --Debug_level debugging LEVEL", "Not supported", default="0", hidden=True)
-@option("-o old_format", "Ignored", hidden=True, expose_value=False)
 @option("--9 version_9", "Compute as version 9: single precision")
 @option(
     "-v --version",
@@ -68,7 +58,6 @@ def trec_eval(
     results: str,
     measures: tuple[str, ...],
     no_summary: bool,
-    debugging: str,
     version_9: bool,
     **options: Any,
 ) -> None:
@@ -78,23 +67,13 @@ def trec_eval(
     judged queries that the results lack. The versions also round iprec_at_recall and 11pt_avg
     differently. NIST's version 10 never sets the gains of rbp; here the lowest one counts as 0.
     """
-    from rankscope.errors import InputError
     from rankscope.scoring.trec_eval import Options, trec_eval_lines
 
-    if debugging != "0":
-        raise InputError(
-            f"trec-eval: -D {debugging} is not supported; `rankscope explain` shows how one query "
-            "is scored"
-        )
     asked = Options(
         measures=measures or ("official",),
         summary=not no_summary,
         version=9 if version_9 else 10,
         **options,
     )
-    printed: list[str] = []
-    try:
-        for line in trec_eval_lines(qrels, results, asked):
-            printed.append(line + "\n")  # noqa: PERF401  (what came before an error is printed)
-    finally:
-        put("".join(printed))
+    for line in trec_eval_lines(qrels, results, asked):
+        put(f"{line}\n")

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 WIDTH = 100
 """How wide plain text is."""
 
-_GAP = 3
+_GAPS = (3, 2, 1)
+"""Spaces between columns: fewer only where the table would be split otherwise."""
 _WIDEST_NAME = 40
 """Names longer than this go on in the next line."""
 _NARROWEST_TEXT = 24
@@ -214,17 +215,20 @@ def _draw_table(table: Table, console: Console) -> None:
     if table.title:
         _line(console, Text(readable(table.title), "bold"))
     is_plain = console.color_system is None
+    shapes = [table, table.turned()] if table.columns_are and table.rows else [table]
     layouts = [
-        _drawn(shape, is_plain=is_plain, stacked=stacked)
+        (gap, _blocks(drawn, table.name_columns, console.width, gap))
         for stacked in (False, True)
-        for shape in ([table, table.turned()] if table.columns_are and table.rows else [table])
+        for drawn in [_drawn(shape, is_plain=is_plain, stacked=stacked) for shape in shapes]
+        for gap in _GAPS
     ]
-    splits = [_blocks(layout, table.name_columns, console.width) for layout in layouts]
-    narrowest = min(splits, key=len)
-    for place, block in enumerate(narrowest):
+    whole = [layout for layout in layouts if len(layout[1]) == 1]
+    widest = [layout for layout in layouts if layout[0] == _GAPS[0]]
+    gap, blocks = min(whole or widest, key=lambda layout: len(layout[1]))
+    for place, block in enumerate(blocks):
         if place:
             console.print()
-        _draw_columns(block, console)
+        _draw_columns(block, console, gap)
     if notes := table_notes(table, "*" if is_plain else "bold:"):
         console.print()
         _draw_notes(notes, console)
@@ -303,28 +307,30 @@ def _number_cells(
     return lines
 
 
-def _blocks(columns: list[_Drawn], names: int, width: int) -> list[list[tuple[_Drawn, int]]]:
+def _blocks(
+    columns: list[_Drawn], names: int, width: int, gap: int
+) -> list[list[tuple[_Drawn, int]]]:
     """Split columns into blocks that fit, each with the name columns; give every one its width."""
     named, others = columns[:names], columns[names:]
     widest = max((column.narrow for column in others), default=0)
-    limit = max(8, (width - widest) // len(named) - _GAP)
+    limit = max(8, (width - widest) // len(named) - gap)
     heads = [(column, min(column.narrow, limit)) for column in named]
-    start = sum(wide for _, wide in heads) + _GAP * (len(heads) - 1)
+    start = sum(wide for _, wide in heads) + gap * (len(heads) - 1)
     blocks: list[list[tuple[_Drawn, int]]] = []
     used = width + 1
     for column in others:
-        if used + _GAP + column.narrow > width:
+        if used + gap + column.narrow > width:
             blocks.append([*heads])
             used = start
         blocks[-1].append((column, column.narrow))
-        used += _GAP + column.narrow
-    return [_widened(block, width) for block in blocks or [heads]]
+        used += gap + column.narrow
+    return [_widened(block, width, gap) for block in blocks or [heads]]
 
 
-def _widened(block: list[tuple[_Drawn, int]], width: int) -> list[tuple[_Drawn, int]]:
+def _widened(block: list[tuple[_Drawn, int]], width: int, gap: int) -> list[tuple[_Drawn, int]]:
     """Give what is left of the line to columns of text that need it, names last."""
     widths = [wide for _, wide in block]
-    left = width - sum(widths) - _GAP * (len(block) - 1)
+    left = width - sum(widths) - gap * (len(block) - 1)
     for place, (column, wide) in sorted(enumerate(block), key=lambda item: item[1][0].is_name):
         more = max(min(left, column.natural - wide), 0) if column.is_text else 0
         widths[place] += more
@@ -332,15 +338,17 @@ def _widened(block: list[tuple[_Drawn, int]], width: int) -> list[tuple[_Drawn, 
     return [(column, wide) for (column, _), wide in zip(block, widths, strict=True)]
 
 
-def _draw_columns(block: list[tuple[_Drawn, int]], console: Console) -> None:
+def _draw_columns(block: list[tuple[_Drawn, int]], console: Console, gap: int) -> None:
     if any(column.title for column, _ in block):
         titles = [[column.title] for column, _ in block]
-        _draw_row(titles, block, console)
+        _draw_row(titles, block, console, gap)
     for row in range(len(block[0][0].cells)):
-        _draw_row([column.cells[row] for column, _ in block], block, console)
+        _draw_row([column.cells[row] for column, _ in block], block, console, gap)
 
 
-def _draw_row(cells: list[list[Text]], block: list[tuple[_Drawn, int]], console: Console) -> None:
+def _draw_row(
+    cells: list[list[Text]], block: list[tuple[_Drawn, int]], console: Console, gap: int
+) -> None:
     """Print one row, which may take several lines."""
     parts = [
         list(_wrapped(cell, wide, console)) for cell, (_, wide) in zip(cells, block, strict=True)
@@ -350,7 +358,7 @@ def _draw_row(cells: list[list[Text]], block: list[tuple[_Drawn, int]], console:
         for place, (column, wide) in enumerate(block):
             text = parts[place][number] if number < len(parts[place]) else Text()
             space = " " * max(wide - text.cell_len, 0)
-            line.append(" " * _GAP if place else "")
+            line.append(" " * gap if place else "")
             line += Text(space) + text if column.right else text + Text(space)
         line.rstrip()
         console.print(line, no_wrap=True, overflow="ignore", crop=False)

@@ -128,7 +128,7 @@ def _two_systems(comparison: Comparison) -> Table:
                 Cell(pair.difference, interval, tone=tone),
                 Cell(interval=interval),
                 Cell(pair.p_corrected),
-                Cell(pair.verdict, tone=tone),
+                Cell("the same" if pair.is_same else pair.verdict, tone=tone),
             )
         )
     columns = (
@@ -148,8 +148,11 @@ def _points(comparison: Comparison) -> Iterator[Point]:
     """Yield what should be known beside the decision, and what comes next."""
     careful = finding_lines(comparison.findings)
     if len(comparison.runs) == 2:  # of more there are too many to speak of
-        careful += [f"{each.measure}: only {differ(each)}, too few for any test"
-                    for each in comparison.pairs if not each.decidable]  # fmt: skip
+        careful += [
+            f"{each.measure}: only {differ(each)}, too few for any test"
+            for each in comparison.pairs
+            if not each.decidable and not each.is_same
+        ]
     if careful:
         yield Point("Careful", tuple(careful[:FEW]), "warning")
     notes = [*aliases(comparison.measures), *_about_data(comparison)]

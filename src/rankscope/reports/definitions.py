@@ -140,7 +140,7 @@ def data_sentences(accounting: Accounting) -> list[str]:
     if chunks := accounting.collapsed:
         parts.append(
             f"{counted(chunks.chunks, 'chunk')} collapsed to "
-            f"{counted(chunks.documents, 'document')} by {shown(chunks.rule)} ({chunks.collapse})"
+            f"{counted(chunks.documents, 'document')} by {shown(chunks.rule)}"
         )
         if chunks.unmatched:
             noun = "a whole document" if chunks.unmatched == 1 else "whole documents"

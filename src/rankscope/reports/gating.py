@@ -163,7 +163,10 @@ def _margin(result: GateResult) -> str:
     if max(reaches) <= result.max_drop or not result.max_drop or result.noise:
         return f"{start}; {reach}"
     needed = math.ceil(result.queries * (max(reaches) / result.max_drop) ** 2)
-    return f"{start}; {reach}; one of ±{result.max_drop:g} takes {about(needed)}"
+    return (
+        f"{start}; {reach}; one of ±{result.max_drop:g} takes {about(needed)} (compare counts what "
+        "the difference that was seen takes)"
+    )
 
 
 # --- tables and cases ----------------------------------------------------------------------------

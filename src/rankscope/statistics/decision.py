@@ -169,7 +169,8 @@ class _Versus:
             return f"No number of questions that one could judge would settle {both}."
         digits = max(0, len(str(int(needed))) - 2)
         rounded = max(round(needed, -digits), pair.queries)
-        return f"About {counted(int(rounded), 'question')} like these would settle it."
+        questions = counted(int(rounded), "question")
+        return f"About {questions} like these would show a difference of this size."
 
 
 @dataclass(frozen=True, slots=True)

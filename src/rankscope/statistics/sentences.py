@@ -93,7 +93,10 @@ def within(margin: float | None) -> str:
 def differ(pair: Pair) -> str:
     """Say how many of the units of chance differ: queries, or clusters of them."""
     if pair.drawn == pair.queries:
-        return f"{pair.wins + pair.losses:,} of {counted(pair.queries, 'query')} differ"
+        count = pair.wins + pair.losses
+        return (
+            f"{count:,} of {counted(pair.queries, 'query')} {'differs' if count == 1 else 'differ'}"
+        )
     return f"{pair.differing:,} of {counted(pair.drawn, 'cluster')} of queries differ"
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = NEEDS_BROWSER
 
-ARGUMENTS = ("pool.jsonl", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl", "--no-open")
+ARGUMENTS = ("pool.jsonl", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl")
 SIZES = {"wide": (1600, 900), "phone": (360, 740)}
 
 
@@ -371,7 +371,7 @@ def test_axe_finds_nothing(browser: Browser, folder: Path, size: str, scheme: st
 def test_all_of_a_long_query_can_be_read(browser: Browser, tmp_path: Path) -> None:  # noqa: F811
     asked = "a question of some length, " * 4 + "and its end"
     write_pool(tmp_path / "pool.jsonl", [{"query_id": "q", "doc_id": "d", "text": asked}])
-    with serving(tmp_path, "pool.jsonl", "--rater", "ann", "--no-open") as served:
+    with serving(tmp_path, "pool.jsonl", "--rater", "ann") as served:
         page = opened(browser, served.client.link, viewport={"width": 1600, "height": 900})
         assert page.is_hidden("#query-whole"), "the heading holds it"
         page.set_viewport_size({"width": 360, "height": 740})
@@ -451,7 +451,7 @@ def test_hostile_texts_run_nothing_and_the_page_stays_usable(
     ]
     (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in corpus))
     (tmp_path / "guide.md").write_text("".join(TEXTS[:7]))
-    arguments = ("pool.jsonl", "--corpus", "corpus.jsonl", "--guidelines", "guide.md", "--no-open")
+    arguments = ("pool.jsonl", "--corpus", "corpus.jsonl", "--guidelines", "guide.md")
     with serving(tmp_path, *arguments, "--rater", "ann") as served:
         for width in (1400, 360):
             _judge_hostile(browser, served.client, width)

@@ -49,7 +49,7 @@ class FuseOptions(Options):
     of: Annotated[list[Annotated[Any, SYSTEMS]], BeforeValidator(_several), Field(min_length=1)]
     """The systems: a list of names or specs."""
     method: str = "rrf"
-    """rrf, minmax, zscore, combsum, …: see docs/reference/fusion.md."""
+    """rrf, minmax, zscore, combsum, …: see docs/how-to/fuse-and-train.md."""
     weights: Annotated[tuple[Weight, ...], Field(strict=False)] | None = None
     """One for each system. If not given, all are the same."""
     depth: int = Field(default=1000, ge=1)

@@ -54,8 +54,8 @@ def fuse(
     """Fuse runs into one: for each query all documents any run returned, best first.
 
     ``runs`` is a list, or a dict by name, of runs in any form: tables, dicts, frames, paths. The
-    methods with their formulas are in docs/reference/fusion.md, ranx's names work too. Each method
-    takes some of the options:
+    methods with their formulas are in docs/how-to/fuse-and-train.md; ranx's names work too. Each
+    method takes some of the options:
 
     - ``weights``: one for each run, in order or by name; only their proportions matter
     - ``normalise``, of methods that use scores: a rule of `normalize`; by default scores are taken
@@ -96,7 +96,7 @@ def normalize(run: Any, method: str = "minmax") -> Any:
     """Bring the scores of a run to another scale, query by query.
 
     ``method`` is minmax, minmaxinverted (of distances: the lowest first), zscore, rank, sum, max or
-    borda, or ranx's name for it, such as min-max or zmuv; docs/reference/fusion.md has the
+    borda, or ranx's name for it, such as min-max or zmuv; docs/how-to/fuse-and-train.md has the
     formulas. ``run`` is a run in any form, or a list of runs, for which a list is returned: by
     borda, each of them then has all documents that any of them returned.
 

@@ -1,7 +1,7 @@
 """Fusion methods: one short pure function each, from tables of candidates and runs to scores.
 
 A step after pooling and normalisation. A method is registered by its decorator and by nothing else;
-docs/reference/fusion.md has the formulas, how they differ from ranx's, and where they are from.
+docs/how-to/fuse-and-train.md has the formulas, and how they differ from ranx's.
 
 The parameters of a function say what it looks at, and its keyword arguments what may be set:
 

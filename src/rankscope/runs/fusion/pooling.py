@@ -2,7 +2,7 @@
 
 Between runs and fusion. Work goes block of queries by block of queries, so that the memory it
 takes does not grow with the runs. A rule of normalisation is one function; none depends on the unit
-of the scores. docs/reference/fusion.md has the formulas and where they are from.
+of the scores. docs/how-to/fuse-and-train.md has the formulas and where they are from.
 """
 
 from __future__ import annotations
