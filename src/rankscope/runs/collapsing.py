@@ -49,10 +49,6 @@ class Chunks:
     """The first of them."""
     is_doubtful: bool
     """Whether such ids may be a mistake; without a separator they are whole documents."""
-    depth: int
-    """The most chunks that a query has."""
-    fewest: int
-    """The fewest documents that the chunks of such a query are of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,18 +153,15 @@ class Chunking:
         listed = np.argsort(first)
         return first[listed], value[listed]
 
-    def chunks(self, before: Ints, after: Ints, unmatched: list[str]) -> Chunks:
-        """Say what was collapsed, from how many rows the queries had and have."""
-        depth = int(before.max(initial=0))
+    def chunks(self, before: int, after: int, unmatched: list[str]) -> Chunks:
+        """Say what was collapsed, from how many rows to how many."""
         return Chunks(
             rule=self.rule,
-            chunks=int(before.sum()),
-            documents=int(after.sum()),
+            chunks=before,
+            documents=after,
             unmatched=len(unmatched),
             unmatched_ids=tuple(unmatched[:NAMED]),
             is_doubtful=bool(unmatched) and self.is_complete,
-            depth=depth,
-            fewest=int(after[before == depth].min(initial=depth)),
         )
 
 
