@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,36 +68,12 @@ def test_a_rule_finds_the_document() -> None:
         assert Chunking.of(rule).documents([chunk_id]) == ([document or chunk_id], unmatched)
 
 
-def test_a_table_gives_the_document_of_each_chunk(tmp_path: Path) -> None:
-    rows = [{"chunk_id": "1", "doc_id": "a", "text": "…"}, {"chunk_id": "2", "doc_id": "b"}]
-    for name, text in {
-        "table.csv": "chunk_id,doc_id\n1,a\n2,b\n",
-        "table.tsv": "1\ta\n2\tb\n",
-        "table.json": json.dumps(rows),
-        "table.jsonl": "\n".join(map(json.dumps, rows)),
-        "mapping.json": '{"1": "a", "2": "b"}',
-    }.items():
-        (tmp_path / name).write_text(text)
-    pl.DataFrame(rows).write_parquet(tmp_path / "table.parquet")
-    for path in tmp_path.iterdir():
-        assert Chunking.of(str(path)).documents(["2", "1", "3"]) == (["b", "a", "3"], ["3"])
-
-
-def test_rules_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "table.csv"
-    for text, word in (
-        ("chunk_id,doc_id\n1,a\n1,b\n", "table.csv:3"),
-        ("chunk_id,note\n1,a\n", "'note'"),
-    ):
-        path.write_text(text)
-        with pytest.raises(InputError, match=word):
-            Chunking.of(path)
-    with pytest.raises(InputError, match="not found"):
-        Chunking.of(str(tmp_path / "missing.csv"))
+def test_rules_that_cannot_be_used_are_refused() -> None:
     rules: list[tuple[Any, str]] = [
         ("((", "regular expression"),
         ("", "separator"),
         (3, "separator"),
+        ("chunks.csv", "dict from chunk to document"),
     ]
     for rule, word in rules:
         with pytest.raises(InputError, match=word):
