@@ -208,8 +208,9 @@ def _rule_notes(scores: Scores) -> Iterator[str]:
     yield from aliases(scores.asked)
     if scores.profile.name != "rankscope":
         yield f"rules of {scores.profile.name}: {scores.profile.summary}"
-    for measure, reason in scores.not_promised.items():
-        yield f"{measure} may differ from that of {scores.profile.name}: {reason}"
+    for measure in scores.asked:
+        if reason := scores.profile.doubt(Measure.parse(measure)):
+            yield f"{measure} may differ from that of {scores.profile.name}: {reason}"
 
 
 # --- tables --------------------------------------------------------------------------------------

@@ -201,7 +201,7 @@ class Run(PairTable):
             _is_list=self._is_list,
             _questions=self._questions,
             _reading=self._reading,
-            _chunks=chunking.chunks(self.sizes, sizes, unmatched),
+            _chunks=chunking.chunks(len(self), len(rows), unmatched),
         )
 
     def renamed(self, query_ids: Sequence[str]) -> Run:

@@ -95,8 +95,8 @@ class CollectionConfig(Section):
     labels: dict[str, float] | None = Field(default=None, min_length=1)
     """What grades mean that are written as words or letters, such as {E: 3, S: 2, C: 1, I: 0}."""
     doc_id_from: Text | None = None
-    """Systems return chunks, and judgments name documents: a separator such as '#', a regular
-    expression, or a table from chunk to document, relative to the config."""
+    """Systems return chunks, and judgments name documents: a separator such as '#', or a regular
+    expression."""
 
     decisions: Text | None = None
     """What a router or a gate decided for each query, relative to the config."""
