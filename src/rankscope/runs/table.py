@@ -188,20 +188,25 @@ class Run(PairTable):
             chunking = Chunking.of(doc_id_from)
         chunk_ids = self.doc_ids.unique(maintain_order=True)
         of_chunks, unmatched = chunking.documents(chunk_ids.to_list())
-        numbers: dict[str, int] = {}
-        number = [numbers.setdefault(document, len(numbers)) for document in of_chunks]
-        by_row = self.doc_ids.replace_strict(
-            chunk_ids, pl.Series(number, dtype=pl.Int64), return_dtype=pl.Int64
-        ).to_numpy()
-        rows, scores = chunking.collapsed(self._offsets, self.scores.to_numpy(), by_row)
-        sizes = np.diff(np.searchsorted(rows, self._offsets))
-        documents = pl.Series("doc_id", list(numbers), dtype=pl.String).gather(by_row[rows])
-        run = Run.trusted(self._query_ids, sizes, documents, scores, name=self._name)
+        documents = pl.Series("doc_id", of_chunks, dtype=pl.String)
+        number = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        best = (
+            pl.DataFrame([pl.Series("query", number), self.doc_ids, self.scores])
+            .with_columns(
+                pl.col("doc_id").replace_strict(chunk_ids, documents.cast(pl.Categorical))
+            )
+            .group_by("query", "doc_id", maintain_order=True)
+            .agg(pl.col("score").max())
+        )
+        sizes = np.bincount(best["query"], minlength=len(self.sizes))
+        run = Run.trusted(
+            self._query_ids, sizes, best["doc_id"].cast(pl.String), best["score"], name=self._name
+        )
         return run._changed(
             _is_list=self._is_list,
             _questions=self._questions,
             _reading=self._reading,
-            _chunks=chunking.chunks(len(self), len(rows), unmatched),
+            _chunks=chunking.chunks(len(self), len(best), unmatched),
         )
 
     def renamed(self, query_ids: Sequence[str]) -> Run:
