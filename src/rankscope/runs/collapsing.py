@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-NAMED = 3
-"""How many ids a count gives as examples."""
-
 _SEPARATOR = re.compile(r"[#:/|@_~.,;!%&=-]{1,3}")
 _FILE = re.compile(r"[^()\[\]{}^$*+?\\|]+\.(csv|tsv|json|jsonl|parquet)", re.IGNORECASE)
 
@@ -31,7 +28,7 @@ class Chunks:
     """How the chunks of a run became documents."""
 
     rule: str
-    """What says which document a chunk is of: a separator, a regular expression, a table."""
+    """What says which document a chunk is of: a separator, a regular expression, a function."""
     chunks: int
     """Rows of the run before."""
     documents: int
@@ -107,14 +104,3 @@ class Chunking:
                 unmatched.append(chunk_id)
             documents.append(document or chunk_id)
         return documents, unmatched
-
-    def chunks(self, before: int, after: int, unmatched: list[str]) -> Chunks:
-        """Say what was collapsed, from how many rows to how many."""
-        return Chunks(
-            rule=self.rule,
-            chunks=before,
-            documents=after,
-            unmatched=len(unmatched),
-            unmatched_ids=tuple(unmatched[:NAMED]),
-            is_doubtful=bool(unmatched) and self.is_complete,
-        )

@@ -18,7 +18,7 @@ import polars as pl
 from rankscope.errors import InvalidDataError, UnknownNameError
 from rankscope.files import is_path
 from rankscope.runs import order
-from rankscope.runs.collapsing import Chunking
+from rankscope.runs.collapsing import Chunking, Chunks
 from rankscope.runs.run_files import LazyRun, name_in_file
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Reading
 from rankscope.tables.native_files import read_rows
@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankscope.files import PathLike
-    from rankscope.runs.collapsing import Chunks
     from rankscope.runs.order import Floats, Ints
 
 __all__ = ["Run", "read_run"]
 
+
+NAMED = 3
+"""How many ids that are of no document a run remembers."""
 
 _UNKNOWN = {
     "_is_list": True, "_is_sorted": False, "_order": None, "_fingerprint": "", "_chunks": None,
@@ -176,8 +178,8 @@ class Run(PairTable):
     def collapsed(self, doc_id_from: Any) -> Run:
         """Return the run of the documents that the chunks in it belong to.
 
-        ``doc_id_from`` is a separator (``#``, ``::``), a regular expression, a table from chunk to
-        document or its file; a document has the score of the best of its chunks. See
+        ``doc_id_from`` is a separator (``#``, ``::``), a regular expression, a dict from chunk to
+        document or a function; a document has the score of the best of its chunks. See
         `rankscope.runs.collapsing`.
 
         >>> Run({"q1": {"a#2": 0.9, "b#1": 0.7, "a#1": 0.4}}).collapsed("#")["q1"]
@@ -206,7 +208,14 @@ class Run(PairTable):
             _is_list=self._is_list,
             _questions=self._questions,
             _reading=self._reading,
-            _chunks=chunking.chunks(len(self), len(best), unmatched),
+            _chunks=Chunks(
+                rule=chunking.rule,
+                chunks=len(self),
+                documents=len(best),
+                unmatched=len(unmatched),
+                unmatched_ids=tuple(unmatched[:NAMED]),
+                is_doubtful=bool(unmatched) and chunking.is_complete,
+            ),
         )
 
     def renamed(self, query_ids: Sequence[str]) -> Run:
