@@ -2,18 +2,15 @@
 
 Systems often index pieces of documents and judgments name documents. A rule says which document a
 chunk belongs to (`Chunking.of`), and a document has the highest score of its chunks. An id that the
-rule says nothing about is taken for a document's own; how many there are is said. Nothing here
-loads Polars: plain dicts are collapsed without it.
+rule says nothing about is taken for a document's own; how many there are is said.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.columns import id_text
@@ -21,10 +18,6 @@ from rankscope.tables.columns import id_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rankscope.runs.order import Floats, Ints
-
-NAMED = 3
-"""How many ids a count gives as examples."""
 
 _SEPARATOR = re.compile(r"[#:/|@_~.,;!%&=-]{1,3}")
 _FILE = re.compile(r"[^()\[\]{}^$*+?\\|]+\.(csv|tsv|json|jsonl|parquet)", re.IGNORECASE)
@@ -35,7 +28,7 @@ class Chunks:
     """How the chunks of a run became documents."""
 
     rule: str
-    """What says which document a chunk is of: a separator, a regular expression, a table."""
+    """What says which document a chunk is of: a separator, a regular expression, a function."""
     chunks: int
     """Rows of the run before."""
     documents: int
@@ -111,40 +104,3 @@ class Chunking:
                 unmatched.append(chunk_id)
             documents.append(document or chunk_id)
         return documents, unmatched
-
-    def pairs(self, pairs: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
-        """Collapse one query's (chunk_id, score) pairs."""
-        names, _ = self.documents(chunk_id for chunk_id, _ in pairs)
-        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        document = np.array([numbers[name] for name in names], np.int64)
-        score = np.array([score for _, score in pairs], np.float64)
-        rows, scores = self.collapsed(np.array([0, len(pairs)]), score, document)
-        return [
-            (names[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
-        ]
-
-    def collapsed(self, offsets: Ints, score: Floats, document: Ints) -> tuple[Ints, Floats]:
-        """Collapse rows that are grouped by query; ``document`` numbers their documents.
-
-        Returned are the row of the first listed chunk of each document, in their order, and the
-        document's score.
-        """
-        sizes = np.diff(offsets)
-        group = np.repeat(np.arange(len(sizes)), sizes)
-        key = group * (int(document.max(initial=0)) + 1) + document
-        _, first, entry = np.unique(key, return_index=True, return_inverse=True)
-        value = np.full(len(first), -np.inf)
-        np.maximum.at(value, entry, score)
-        listed = np.argsort(first)
-        return first[listed], value[listed]
-
-    def chunks(self, before: int, after: int, unmatched: list[str]) -> Chunks:
-        """Say what was collapsed, from how many rows to how many."""
-        return Chunks(
-            rule=self.rule,
-            chunks=before,
-            documents=after,
-            unmatched=len(unmatched),
-            unmatched_ids=tuple(unmatched[:NAMED]),
-            is_doubtful=bool(unmatched) and self.is_complete,
-        )
