@@ -446,17 +446,30 @@ def _mean(measure: Measure, relevant: Sequence[Any], ranked: Sequence[Any]) -> f
     return aggregate(measure, compute(measure, judged), judged)
 
 
-def _judged(relevant: Iterable[Mapping[str, float]], ranked: Iterable[Sequence[str]]) -> JudgedRun:
-    """Join grades and ranked ids, query by query."""
-    from rankscope.scoring.align import align  # noqa: PLC0415
-    from rankscope.scoring.judgments import Judgments  # noqa: PLC0415
+def _judged(relevant: Iterable[Mapping[str, float]], ranked: Sequence[Sequence[str]]) -> JudgedRun:
+    """Join grades and ranked ids without a run between: their ranks are their places."""
+    import numpy as np  # noqa: PLC0415
 
-    grades = {str(number): each for number, each in enumerate(relevant)}
-    run = {
-        str(number): {doc_id: -float(place) for place, doc_id in enumerate(doc_ids)}
-        for number, doc_ids in enumerate(ranked)
-    }
-    return align(Judgments(grades), run, sound=False).judged
+    from rankscope.measures.judged import JudgedRun  # noqa: PLC0415
+
+    hits, judgments = [], []
+    for query, (grades, doc_ids) in enumerate(zip(relevant, ranked, strict=True)):
+        places = enumerate(doc_ids, start=1)
+        hits += [(query, rank, grades[doc_id]) for rank, doc_id in places if doc_id in grades]
+        judgments += [(query, grade) for grade in sorted(grades.values(), reverse=True)]
+    hit_query, hit_rank, hit_grade = np.array(hits, np.float64).reshape(-1, 3).T
+    judged_query, judged_grade = np.array(judgments, np.float64).reshape(-1, 2).T
+    return JudgedRun(
+        query_ids=tuple(map(str, range(len(ranked)))),
+        retrieved=np.array(list(map(len, ranked)), np.int64),
+        in_run=np.ones(len(ranked), np.bool_),
+        hit_query=hit_query.astype(np.int64),
+        hit_rank=hit_rank.astype(np.int64),
+        hit_grade=hit_grade,
+        judged_query=judged_query.astype(np.int64),
+        judged_grade=judged_grade,
+        max_grade=float(judged_grade.max(initial=0.0)),
+    )
 
 
 def _graded(relevant: Any, grades: Mapping[str, Any] | None = None) -> dict[str, float]:
