@@ -185,13 +185,13 @@ def test_a_large_body_is_not_read(client: Client) -> None:
 
 
 def test_slow_clients_do_not_block_others(server: JudgingServer, client: Client) -> None:
+    began = time.monotonic()
     idle = [socket.create_connection(("127.0.0.1", server.server_port)) for _ in range(140)]
     for each in idle[::2]:
         each.sendall(b"POST /api/judge HTTP/1.1\r\nHost:")
     try:
-        began = time.monotonic()
         client.judge("ann", first_key(client), 2)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 1, "nobody waits until a connection is tried again"
     finally:
         for each in idle:
             each.close()

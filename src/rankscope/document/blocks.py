@@ -214,12 +214,13 @@ class Point:
     parts: tuple[tuple[str, float], ...] = ()
     """Parts of 1 with their names, which a page draws as one bar."""
     note: str = ""
-    """A few words behind the label on pages; elsewhere the first line."""
+    """A few words behind the label on pages; elsewhere the last line."""
 
     @property
     def all_lines(self) -> tuple[str, ...]:
         """All that it says, for forms that have no room behind a label."""
-        return (self.note, *self.lines) if self.note else self.lines
+        note = f"{self.note[:1].upper()}{self.note[1:]}."
+        return (*self.lines, note) if self.note else self.lines
 
 
 @dataclass(frozen=True, slots=True)
