@@ -39,11 +39,7 @@ class Cell:
     interval: tuple[float, float] | None = None
     """Lower and upper end, drawn in brackets; an end may be infinite."""
     marker: str = ""
-    """Signs right behind the value: † ‡ ↑ ↓ ✓ ✗."""
-    letters: str = ""
-    """Systems that share one are not separated."""
-    change: float | None = None
-    """The difference to what the value is compared with, drawn with its sign in parentheses."""
+    """Signs or a word right behind the value: ✓ ✗ better."""
     best: bool = False
     """Whether no other value of its kind is better; `Table.best` says what that means."""
     tone: Tone = "plain"
@@ -176,14 +172,8 @@ class Plot:
     y: str
     """What the vertical axis is."""
     curves: tuple[Curve, ...]
-    x_range: tuple[float, float] | None = None
-    """The ends of the axis; None: those of the points."""
-    y_range: tuple[float, float] | None = None
-    """The ends of the axis; None: those of the points."""
     log_x: bool = False
     """Whether equal ratios of x are equally far apart; not where an x is 0 or below."""
-    counted: bool = False
-    """Whether x counts things, so that only whole numbers are written at its axis."""
     note: str = ""
     """What is left out, and the like: small print below the picture."""
 
