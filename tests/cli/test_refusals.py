@@ -82,7 +82,6 @@ REFUSED = {
         "one.json two.json --test z": "--test",
         "one.json two.json --junit -": "name a file",
         "one.json two.json --cluster kind": "--queries",
-        "- -": "once",
     },
     "diagnose": {
         "qrels": "missing argument",
@@ -141,7 +140,6 @@ REFUSED = {
         "fuse one.run two.run -o x.run --weights 1": "weights",
         "fuse one.run two.run -o x.run --weights 1,a": "'1,a'",
         "fuse one.run two.run -o x.run --k 0": "k must",
-        "fuse - - -o x.run": "once",
     },
     "trec-eval": {
         "qrels": "missing argument",

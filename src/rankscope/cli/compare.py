@@ -79,7 +79,6 @@ def compare(
     from rankscope.statistics.comparison import compare_scores
     from rankscope.statistics.settings import Settings
 
-    shared.check_standard_input(qrels, *run, queries_file, corpus)
     fields = shared.query_fields(queries_file, cluster=cluster, weights=weights)
     settings = Settings.of(**options)
     scored = score(

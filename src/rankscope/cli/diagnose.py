@@ -121,8 +121,6 @@ def _of_runs(
     from rankscope.scoring.inputs import read_inputs
     from rankscope.scoring.scoring_options import Scoring
 
-    files = ("queries", "corpus", "decisions", "ratings", "training", "costs")
-    shared.check_standard_input(qrels, *run, *(options[name] for name in files))
     measures = list(options.pop("measures")) or None
     scoring = Scoring.of("diagnose", rules)
     judgments, runs, _ = read_inputs(qrels, shared.named_runs(run), scoring)

@@ -94,7 +94,6 @@ def evaluate(
     from rankscope.scoring.plans import usual_measures
     from rankscope.scoring.scoring_options import Scoring
 
-    shared.check_standard_input(qrels, *run, corpus, queries)
     _check_format(output.format, options)
     per_query, given = options["per_query"], shared.named_runs(run) or None
     holes = {"holes": options["bounds"], "hole_grade": options["hole_grade"]}

@@ -95,9 +95,6 @@ def gate(
     from rankscope.reports.gating import gate_document, no_answer_document
     from rankscope.statistics.gate import gate as decide
 
-    shared.check_standard_input(
-        baseline, candidate, options["qrels"], *options["noise"], queries_file
-    )
     if "-" in (junit, markdown):
         raise click.UsageError("standard output is for the table; name a file for the report")
     fields = shared.query_fields(queries_file, cluster=cluster, weights=weights)

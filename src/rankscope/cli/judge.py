@@ -99,8 +99,6 @@ def judge(
         if typed.heading == other:
             needs = "is for people, not for --model" if options["model"] else "needs --model NAME"
             raise click.UsageError(f"{typed.opts[0]} {needs}")
-    texts = (options["queries"], options["corpus"])
-    shared.check_standard_input(pool, *runs, *texts, options["human"])
     if options["model"]:
         from rankscope.cli.judge_model import judge_by_model
 

@@ -52,7 +52,6 @@ def power(
     if sd is None:
         if len(files) != 3:
             raise click.UsageError("give QRELS and two RUNs, or --sd to reckon from assumptions")
-        shared.check_standard_input(*files)
         from rankscope.statistics.power import power as find
 
         settings: Any = {"target": difference, "alpha": alpha, "power": wanted, **scoring}

@@ -106,7 +106,6 @@ def validate(
     from rankscope.runs.validation import Reference
     from rankscope.scoring.scoring_options import Scoring
 
-    shared.check_standard_input(*run, *files.values())
     rules = Scoring.of("validate_run", scoring)
     reading = ("chunking", "columns", "duplicates", "labels")
     reference = Reference.read(**files, **{name: getattr(rules, name) for name in reading})
@@ -192,7 +191,6 @@ def fuse(
 
     if target is None:
         raise click.UsageError("name the file to write with -o OUT")
-    shared.check_standard_input(*run, options["qrels"])
     chosen = "trec" if target == "-" and output is None else format_for(target, output, RUN)
     rules = Scoring.of("fuse", scoring)
     reading = {name: getattr(rules, name) for name in ("columns", "duplicates", "chunking")}

@@ -192,12 +192,6 @@ CONFIG_OPTIONS = options(
 # --- arguments -----------------------------------------------------------------------------------
 
 
-def check_standard_input(*paths: str | None) -> None:
-    """Refuse to read standard input twice."""
-    if sum(path == "-" or path.endswith("=-") for path in paths if path is not None) > 1:
-        raise click.UsageError("standard input (-) can be read once only; name files for the rest")
-
-
 def named_run(argument: str) -> Any:
     """Take NAME=FILE as a run of that name, or score file of such a run; all else as it is."""
     name, sign, path = argument.partition("=")
