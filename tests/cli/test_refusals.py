@@ -110,8 +110,8 @@ REFUSED = {
     "power": {
         "": "--sd",
         "qrels one.run two.run -m NumRet": "NumRet",
-        "--sd nan --queries 5": "--sd",
-        "--sd 0.2 --difference 0": "--difference",
+        "--sd nan --queries 5": "sd must",
+        "--sd 0.2 --difference 0": "difference",
         "--sd 0.2 --difference 1e-9": "10,000,000",
         "--sd 0.2 --queries 5 --power 0.01": "power",
         "--sd 0.2 --queries 5 qrels one.run two.run": "--sd",

@@ -29,11 +29,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 HEADINGS = ("Options", "Scoring", "Statistics", "Reading", "Judging", "Model", "Output")
 """The headings of options, in the order in which help shows them."""
 
+HELP_ROW = ("-h, --help", "Show this help")
+
 WIDEST = 24
 """The names of options take no more columns; text starts on the next line where they are longer."""
-
-MENTIONED = 9
-"""How many rare options ``--help`` names."""
 
 
 class Names(Choice):
@@ -232,16 +231,14 @@ class Command(click.Command):
             formatter.write_text(paragraph)
         is_long = ctx.meta.get(_ALL, False)
         shown = [each for each in self.declared if is_long or not each.rare]
-        rare = [each.opts[-1].removeprefix("--") for each in self.declared if each.rare]
+        others = sum(each.rare for each in self.declared)
         sections = {
             heading: [each.row() for each in shown if each.heading == heading]
             for heading in HEADINGS
         }
-        sections[""] = [("-h, --help", "Show this help")]
-        if rare and not is_long:
-            more = f", and {len(rare) - MENTIONED} more" if len(rare) > MENTIONED else ""
-            also = f"Also: {', '.join(rare[:MENTIONED])}{more}"
-            sections[""].append(("--help-all", also))
+        sections[""] = [HELP_ROW]
+        if others and not is_long:
+            sections[""].append(("--help-all", f"Show {others} more options"))
         names = [name for rows in sections.values() for name, _ in rows]
         width = min(WIDEST, max(map(len, names)))
         for heading, rows in sections.items():

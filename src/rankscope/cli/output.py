@@ -32,11 +32,8 @@ METRICS = "metrics"
 """The format of results that have metrics: one flat JSON object of names and numbers."""
 
 
-def make_console(file: TextIO | None = None) -> Console:
-    """Return a console for standard output; rich honours NO_COLOR and pipes by itself.
-
-    ``file`` is standard output where `sys.stdout` leads elsewhere for a while.
-    """
+def make_console() -> Console:
+    """Return a console for standard output; rich honours NO_COLOR and pipes by itself."""
     from rich.console import Console
 
     from rankscope.document.terminal import WIDTH
@@ -45,10 +42,8 @@ def make_console(file: TextIO | None = None) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # for `main` to handle, as everywhere else
 
-    width = None if (file or sys.stdout).isatty() else WIDTH
-    return PipedConsole(
-        file=file, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width
-    )
+    width = None if sys.stdout.isatty() else WIDTH
+    return PipedConsole(highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
 
 
 def program(*, anywhere: bool = False) -> str:
@@ -246,7 +241,7 @@ def print_warnings(lines: Iterable[str]) -> None:
 
 
 _OPTION = re.compile(
-    r"\b(collapse|corpus|doc_id_from|duplicates|labels|languages?|no_answer|ontology|order|overlap|"
+    r"\b(corpus|doc_id_from|duplicates|labels|languages?|no_answer|ontology|order|overlap|"
     r"profile|query|relevance_level|relevant|retrieved|ties)=(?:\"(\w+)\"|(?=[\w'…]))"
 )
 """A parameter in a message of Python's that is an option of commands."""

@@ -120,8 +120,7 @@ def validate_each(
     paths: Sequence[str], check: Callable[[str], Validation | CasesValidation], output: Output
 ) -> int:
     """Check files and show the results; a file that cannot be read does not stop the others."""
-    from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER, say
-    from rankscope.cli.debugging import show_traceback
+    from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER, say, show_traceback
     from rankscope.document.blocks import together
     from rankscope.document.views import document_of
     from rankscope.errors import RankscopeError
