@@ -100,7 +100,8 @@ def compare(
         contents=lambda: page_contents(
             scored,
             output,
-            queries=queries_file or qrels,
+            golden=qrels,
+            queries=queries_file,
             corpus=corpus,
             baseline=comparison.baseline,
         ),

@@ -81,7 +81,7 @@ def diagnose(
             "what changed between two folders"
         )
     folder = None if run or not os.path.isdir(qrels) else Path(qrels)
-    files = {"queries": options["queries"] or qrels, "corpus": options["corpus"]}
+    files = {"golden": qrels, "queries": options["queries"], "corpus": options["corpus"]}
     if folder is not None:
         diagnosis = _of_folder(ctx, folder, options["only"])
     elif run:

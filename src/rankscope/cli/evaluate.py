@@ -9,7 +9,7 @@ import click
 
 from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER, shared
 from rankscope.cli.help import command, option, rare, under
-from rankscope.cli.output import METRICS, Output, page_contents, print_warnings
+from rankscope.cli.output import METRICS, Output, described, page_contents, print_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -146,8 +146,10 @@ def evaluate(
             bounds=bounds_by_run,
             intervals=False if output.format == "csv" else options["intervals"],
             worst=options["worst"] or 0,
-            texts=shared.query_texts(queries, golden=qrels) if is_told else None,
-            contents=lambda: page_contents(scored, output, queries=queries or qrels, corpus=corpus),
+            texts={each: text for each, text, _ in described(queries, qrels)} if is_told else None,
+            contents=lambda: page_contents(
+                scored, output, golden=qrels, queries=queries, corpus=corpus
+            ),
         )
     print_warnings(missed)
     return status

@@ -243,16 +243,3 @@ def query_fields(path: str | None, **fields: str | None) -> dict[str, Any]:
             for query_id, value in values.items()
         }
     return by_query
-
-
-def query_texts(path: str | None, golden: str | None = None) -> dict[str, str]:
-    """Return the texts of queries: from their file, or from a golden set, which may hold them."""
-    if path is not None:
-        from rankscope.collection.queries import read_queries
-
-        return dict(read_queries(path).items())
-    if golden is None:
-        return {}
-    from rankscope.retrieval.golden import texts_in
-
-    return texts_in(golden)
