@@ -10,19 +10,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.formatting import wrap_text
 
 from rankscope.errors import UnknownNameError, shown
-
-if TYPE_CHECKING:
-    Choice = click.Choice[str]
-    ParamType = click.ParamType[Any]
-else:  # of click before 8.4 they cannot be subscripted
-    Choice = click.Choice
-    ParamType = click.ParamType
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,7 +28,7 @@ WIDEST = 24
 """The names of options take no more columns; text starts on the next line where they are longer."""
 
 
-class Names(Choice):
+class Names(click.Choice):  # type: ignore[type-arg]  # no subscript in click before 8.4
     """A choice of names that says which is nearest to an unknown one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -45,19 +38,14 @@ class Names(Choice):
         return str(value)
 
 
-class Name(ParamType):
-    """The name of a file or folder; an empty one would be the current folder."""
-
-    name = "text"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name unless it is empty."""
-        if not value.strip():
-            self.fail("the name is empty; name a file or folder", param, ctx)
-        return value
+def file_name(value: str) -> str:
+    """Return the name of a file or folder; an empty one would be the current folder."""
+    if not value.strip():
+        raise click.BadParameter("the name is empty; name a file or folder")
+    return value
 
 
-class Pairs(ParamType):
+class Pairs(click.ParamType):  # type: ignore[type-arg]
     """Names and values, ``E=3,S=2``: a dict; of a repeatable option each pair is typed alone."""
 
     name = "text"
@@ -101,7 +89,7 @@ def merged(
 
 
 TYPES: dict[str, Any] = {
-    **dict.fromkeys(("FILE", "OUT", "DIR"), Name()),
+    **dict.fromkeys(("FILE", "OUT", "DIR"), file_name),
     **dict.fromkeys(("VALUE", "P", "SHARE", "GRADE"), float),
     "N": click.IntRange(1),
 }

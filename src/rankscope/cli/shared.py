@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -193,16 +192,10 @@ CONFIG_OPTIONS = options(
 
 
 def named_run(argument: str) -> Any:
-    """Take NAME=FILE as a run of that name, or score file of such a run; all else as it is."""
+    """Take NAME=FILE as a run of that name; all else as it is."""
     name, sign, path = argument.partition("=")
     if not sign or not name or not path or os.path.lexists(argument):
         return argument
-    from rankscope.scoring.inputs import is_several
-    from rankscope.scoring.score_files import is_score_file, read_scores
-
-    if path != "-" and not is_several(path) and is_score_file(path):
-        scores = read_scores(path)
-        return replace(scores, scored=[replace(scores.run(), name=name)])
     from rankscope.runs.run_files import NamedFile
 
     return NamedFile.of(path, name)
