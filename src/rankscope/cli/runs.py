@@ -64,12 +64,10 @@ def fetch(
 def _fetched(run: FetchedRun) -> str:
     """Say what a run holds, and how it came about."""
     findings = ", ".join(finding.name for finding in run.findings) or "no findings"
-    p95, cached = run.timings.p95, run.timings.stored
-    latency = "" if p95 is None else f", p95 {1000 * p95:.1f} ms"
+    cached = run.timings.stored
     from_cache = f" ({cached:,} from the cache)" if cached else ""
-    queries = counted(len(run.run.query_ids), "query")
-    size = f"{queries}{from_cache}, {counted(len(run.run), 'document')}{latency}"
-    return f"{run.path}: {size}; {findings}"
+    size = f"{counted(len(run.run.query_ids), 'query')}{from_cache}"
+    return f"{run.path}: {size}, {counted(len(run.run), 'document')}; {findings}"
 
 
 @command("rankscope runs validate demo/lexical.run --qrels demo/qrels.tsv")
