@@ -18,6 +18,7 @@ import zlib
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeGuard, cast
+from weakref import WeakSet
 
 from rankscope.errors import FormatError, InputError, shown
 from rankscope.printing import put
@@ -80,12 +81,19 @@ def _compression(head: bytes) -> str:
     return "" if kind == ".bz2" and head[4:10] != b"1AY&SY" else kind  # BZh may begin a text
 
 
+_READ: WeakSet[BinaryIO] = WeakSet()
+"""Standard inputs that were read: a second reader would take them for empty files."""
+
+
 def open_raw(path: PathLike) -> BinaryIO:
     """Open a source as it is, compressed or not; what cannot be opened is an `InputError`."""
     text = os.fspath(path)
     if text == "-":
         if sys.stdin is None or sys.stdin.buffer.closed:
             raise InputError("standard input is closed; name a file")
+        if sys.stdin.buffer in _READ:
+            raise InputError("standard input (-) can be read once only; name files for the rest")
+        _READ.add(sys.stdin.buffer)
         return sys.stdin.buffer
     if not text.strip():
         raise InputError("the name of the file to read is empty; name a file, or - to read a pipe")

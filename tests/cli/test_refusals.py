@@ -82,7 +82,6 @@ REFUSED = {
         "one.json two.json --test z": "--test",
         "one.json two.json --junit -": "name a file",
         "one.json two.json --cluster kind": "--queries",
-        "- -": "once",
     },
     "diagnose": {
         "qrels": "missing argument",
@@ -111,8 +110,8 @@ REFUSED = {
     "power": {
         "": "--sd",
         "qrels one.run two.run -m NumRet": "NumRet",
-        "--sd nan --queries 5": "--sd",
-        "--sd 0.2 --difference 0": "--difference",
+        "--sd nan --queries 5": "sd must",
+        "--sd 0.2 --difference 0": "difference",
         "--sd 0.2 --difference 1e-9": "10,000,000",
         "--sd 0.2 --queries 5 --power 0.01": "power",
         "--sd 0.2 --queries 5 qrels one.run two.run": "--sd",
@@ -141,7 +140,6 @@ REFUSED = {
         "fuse one.run two.run -o x.run --weights 1": "weights",
         "fuse one.run two.run -o x.run --weights 1,a": "'1,a'",
         "fuse one.run two.run -o x.run --k 0": "k must",
-        "fuse - - -o x.run": "once",
     },
     "trec-eval": {
         "qrels": "missing argument",

@@ -6,22 +6,30 @@ Nothing here may import polars, numpy or a table at the top of a module: ``--hel
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from rankscope.errors import RankscopeError, shown
-from rankscope.printing import hide_with, put_line
+from rankscope.printing import hide_with, put_line, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from click import ClickException
 
+ROOT = logging.getLogger("rankscope")
+ROOT.addHandler(logging.NullHandler())  # silent unless somebody listens
+log = logging.getLogger(__name__)
+
 ANSWER_IS_NO = 1
 CANNOT_ANSWER = 2
 OUR_FAULT = 70
 INTERRUPTED = 130
+
+_DEBUG = "rankscope --debug"
+"""The handler of what is logged."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -31,8 +39,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(CANNOT_ANSWER)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that lacks a sign shows its number
         sys.stdout.reconfigure(errors="backslashreplace")
-    from rankscope.cli.debugging import show_traceback, stop_listening
-
     try:
         status = _status(arguments)
     except SystemExit:
@@ -119,3 +125,39 @@ def _usage_sentence(error: ClickException) -> str:
 def say(sentence: str) -> None:
     """Print one sentence on standard error."""
     put_line(f"rankscope: {sentence}")
+
+
+class _Formatter(logging.Formatter):
+    """Writes messages and tracebacks without secrets."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of a message."""
+        return without_secrets(super().format(record))
+
+
+def listen() -> None:
+    """Print debug messages on standard error from now on."""
+    stop_listening()
+    handler = logging.StreamHandler(sys.stderr)
+    handler.set_name(_DEBUG)
+    handler.setFormatter(_Formatter("%(levelname)s %(name)s: %(message)s"))
+    ROOT.addHandler(handler)
+    ROOT.setLevel(logging.DEBUG)
+    log.debug("Python %s, %s", sys.version.split()[0], " ".join(sys.argv))
+
+
+def stop_listening() -> None:
+    """Be silent again."""
+    for handler in list(ROOT.handlers):
+        if handler.name == _DEBUG:
+            ROOT.removeHandler(handler)
+            ROOT.setLevel(logging.NOTSET)
+
+
+def show_traceback(error: BaseException) -> None:
+    """Log the traceback of an error with everything that led to it, also what was hidden."""
+    cause: BaseException | None = error
+    while cause is not None and log.isEnabledFor(logging.DEBUG):
+        cause.__suppress_context__ = cause.__cause__ is not None
+        cause = cause.__cause__ or cause.__context__
+    log.debug("the command failed", exc_info=error)

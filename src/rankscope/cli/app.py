@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import rankscope
-from rankscope.cli.help import write_rows
+from rankscope.cli.help import HELP_ROW, Option, option, write_rows
 
 
 class ReaderGoneError(Exception):
@@ -81,9 +81,9 @@ class LazyGroup(click.Group):
             for place, name in enumerate(names):
                 first = "" if place else heading
                 formatter.write(f"{first:<{edge}}  {name:<{wide}}  {self._lazy[name][1]}\n")
-        records = [each.get_help_record(ctx) for each in self.get_params(ctx)]
         formatter.write("\n")
-        write_rows(formatter, [each for each in records if each is not None], 10)
+        rows = [each.row() for each in self.params if isinstance(each, Option)]
+        write_rows(formatter, [*rows, HELP_ROW], 10)
         for paragraph in details:
             formatter.write(f"\n{paragraph}\n")
 
@@ -167,25 +167,12 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
         },
     },
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Show the version",
-)
-@click.option(
-    "--verbose",
-    is_flag=True,
-    expose_value=False,
-    help="With --version: also Python's, and how TREC files are read",
-)
-@click.option(
+@option("--version", "Show the version", is_eager=True, expose_value=False, callback=_print_version)
+@option("--verbose", "With --version: also Python and how TREC files are read", expose_value=False)
+@option(
     "--debug",
-    is_flag=True,
+    "Log what happens, and show the traceback of an error (RANKSCOPE_DEBUG=1)",
     envvar="RANKSCOPE_DEBUG",
-    help="Log what happens, and show the traceback of an error (RANKSCOPE_DEBUG=1)",
 )
 def app(*, debug: bool) -> None:
     """Evaluate retrieval: how good is it, is it really better, and what should I fix?
@@ -193,6 +180,6 @@ def app(*, debug: bool) -> None:
     Exit codes: 0 fine, 1 the answer is no, 2 bad input or usage, 70 a fault of rankscope.
     """
     if debug:
-        from rankscope.cli.debugging import listen
+        from rankscope.cli import listen
 
         listen()

@@ -147,9 +147,9 @@ def _places(page: Path) -> list[Point]:
     "rankscope benchmark run demo/bench.yaml", "rankscope benchmark verify benchmarks/recipes-*"
 )
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@option("--digest HEX", "Require this digest of the manifest, or its beginning", default="")
+@option("--digest HEX", "Require this digest of the manifest, or its beginning")
 @shared.output_options()
-def verify(*, folder: Path, digest: str, output: Output) -> int:
+def verify(*, folder: Path, digest: str | None, output: Output) -> int:
     """Score an experiment's runs again, and check that its record holds.
 
     DIR is the folder of one experiment. Exit 1 if a hash, value, mean, interval, test, verdict or
@@ -157,7 +157,7 @@ def verify(*, folder: Path, digest: str, output: Output) -> int:
     """
     from rankscope.benchmark.verify import verify as verify_experiment
 
-    verification = verify_experiment(folder, digest=digest)
+    verification = verify_experiment(folder, digest=digest or "")
     output.write(verification)
     return 0 if verification.ok else ANSWER_IS_NO
 

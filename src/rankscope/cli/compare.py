@@ -79,7 +79,6 @@ def compare(
     from rankscope.statistics.comparison import compare_scores
     from rankscope.statistics.settings import Settings
 
-    shared.check_standard_input(qrels, *run, queries_file, corpus)
     fields = shared.query_fields(queries_file, cluster=cluster, weights=weights)
     settings = Settings.of(**options)
     scored = score(
@@ -101,7 +100,8 @@ def compare(
         contents=lambda: page_contents(
             scored,
             output,
-            queries=queries_file or qrels,
+            golden=qrels,
+            queries=queries_file,
             corpus=corpus,
             baseline=comparison.baseline,
         ),

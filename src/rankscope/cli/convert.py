@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import Name, command, option
+from rankscope.cli.help import command, file_name, option
 from rankscope.errors import counted
 from rankscope.printing import put_line
 
@@ -19,7 +19,7 @@ NOUNS = {"qrels": "judgment", "run": "line", "queries": "query", "corpus": "docu
     "rankscope convert demo/qrels.tsv qrels.trec",
 )
 @click.argument("source", metavar="IN")
-@click.argument("target", type=Name(), metavar="OUT")
+@click.argument("target", type=file_name, metavar="OUT")
 @option("--kind KIND", "What IN holds, if it can't be detected", one_of=NOUNS)
 @option("--from source_format FORMAT", "Format of IN  [default: detected]")
 @option("--to target_format FORMAT", "Format of OUT  [default: by its suffix]")

@@ -7,7 +7,7 @@ from shlex import quote
 import click
 
 from rankscope.cli import shared
-from rankscope.cli.help import Name, command, option
+from rankscope.cli.help import command, file_name, option
 from rankscope.cli.output import Output, print_line, program
 from rankscope.cli.progress import watching
 from rankscope.errors import counted, shown
@@ -35,16 +35,8 @@ def demo(*, folder: str, copy: str | None, quiet: bool, output: Output) -> int:
         copied = copy_demo(copy)
         if not quiet:
             print_line(f"Copied to {copy}: {', '.join(copied)}")
-            print_line("Next, for example:")
-            place, name = quote(copy), program()
-            judged = f"{place}/qrels.tsv {place}/lexical.run"
-            for typed in (
-                f"evaluate {judged} --worst 5",
-                f"diagnose {judged} --queries {place}/queries.jsonl",
-                f"compare {judged} {place}/hybrid.run",
-                f"benchmark run {place}/bench.yaml",
-            ):
-                print_line(f"  {name} {typed}")
+            judged = f"{quote(copy)}/qrels.tsv {quote(copy)}/lexical.run"
+            print_line(f"Next, for example: {program()} evaluate {judged} --worst 5")
         return 0
     with as_file(files("rankscope") / "data") as data, watching(quiet=quiet) as watcher:
         result = run_benchmark(data / "demo.yaml", output=folder, watcher=watcher)
@@ -55,7 +47,7 @@ def demo(*, folder: str, copy: str | None, quiet: bool, output: Output) -> int:
 
 
 @command("rankscope init my-search")
-@click.argument("folder", type=Name(), default=".", metavar="[DIR]")
+@click.argument("folder", type=file_name, default=".", metavar="[DIR]")
 @option("--from golden FILE", "Golden set: questions with the ids of documents that answer them")
 @option("--corpus FILE", "Documents, for a first search over them")
 def init(*, folder: str, golden: str | None, corpus: str | None) -> None:

@@ -81,7 +81,7 @@ def diagnose(
             "what changed between two folders"
         )
     folder = None if run or not os.path.isdir(qrels) else Path(qrels)
-    files = {"queries": options["queries"] or qrels, "corpus": options["corpus"]}
+    files = {"golden": qrels, "queries": options["queries"], "corpus": options["corpus"]}
     if folder is not None:
         diagnosis = _of_folder(ctx, folder, options["only"])
     elif run:
@@ -121,8 +121,6 @@ def _of_runs(
     from rankscope.scoring.inputs import read_inputs
     from rankscope.scoring.scoring_options import Scoring
 
-    files = ("queries", "corpus", "decisions", "ratings", "training", "costs")
-    shared.check_standard_input(qrels, *run, *(options[name] for name in files))
     measures = list(options.pop("measures")) or None
     scoring = Scoring.of("diagnose", rules)
     judgments, runs, _ = read_inputs(qrels, shared.named_runs(run), scoring)

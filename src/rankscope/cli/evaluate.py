@@ -9,7 +9,7 @@ import click
 
 from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER, shared
 from rankscope.cli.help import command, option, rare, under
-from rankscope.cli.output import METRICS, Output, page_contents, print_warnings
+from rankscope.cli.output import METRICS, Output, described, page_contents, print_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -94,7 +94,6 @@ def evaluate(
     from rankscope.scoring.plans import usual_measures
     from rankscope.scoring.scoring_options import Scoring
 
-    shared.check_standard_input(qrels, *run, corpus, queries)
     _check_format(output.format, options)
     per_query, given = options["per_query"], shared.named_runs(run) or None
     holes = {"holes": options["bounds"], "hole_grade": options["hole_grade"]}
@@ -147,8 +146,10 @@ def evaluate(
             bounds=bounds_by_run,
             intervals=False if output.format == "csv" else options["intervals"],
             worst=options["worst"] or 0,
-            texts=shared.query_texts(queries, golden=qrels) if is_told else None,
-            contents=lambda: page_contents(scored, output, queries=queries or qrels, corpus=corpus),
+            texts={each: text for each, text, _ in described(queries, qrels)} if is_told else None,
+            contents=lambda: page_contents(
+                scored, output, golden=qrels, queries=queries, corpus=corpus
+            ),
         )
     print_warnings(missed)
     return status

@@ -61,7 +61,6 @@ def explain(
     from rankscope.scoring.inputs import read_inputs
     from rankscope.scoring.scoring_options import Scoring
 
-    shared.check_standard_input(qrels, run)
     if (query_id is None) == (not theirs):
         raise click.UsageError(
             "give --query ID to explain one question's score, or --theirs NUMBER to find the rules "

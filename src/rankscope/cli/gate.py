@@ -91,17 +91,15 @@ def gate(
     --qrels, runs. Exit 1 for a regression, 0 for none, 2 if the two can't be compared.
     """
     from rankscope.cli import ANSWER_IS_NO
+    from rankscope.collection.queries import read_queries
     from rankscope.errors import RankscopeError
     from rankscope.reports.gating import gate_document, no_answer_document
     from rankscope.statistics.gate import gate as decide
 
-    shared.check_standard_input(
-        baseline, candidate, options["qrels"], *options["noise"], queries_file
-    )
     if "-" in (junit, markdown):
         raise click.UsageError("standard output is for the table; name a file for the report")
     fields = shared.query_fields(queries_file, cluster=cluster, weights=weights)
-    texts = shared.query_texts(queries_file)
+    texts = {} if queries_file is None else dict(read_queries(queries_file).items())
     try:
         result = decide(
             shared.named_run(baseline),

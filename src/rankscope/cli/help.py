@@ -10,33 +10,25 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.formatting import wrap_text
 
 from rankscope.errors import UnknownNameError, shown
 
-if TYPE_CHECKING:
-    Choice = click.Choice[str]
-    ParamType = click.ParamType[Any]
-else:  # of click before 8.4 they cannot be subscripted
-    Choice = click.Choice
-    ParamType = click.ParamType
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 HEADINGS = ("Options", "Scoring", "Statistics", "Reading", "Judging", "Model", "Output")
 """The headings of options, in the order in which help shows them."""
 
+HELP_ROW = ("-h, --help", "Show this help")
+
 WIDEST = 24
 """The names of options take no more columns; text starts on the next line where they are longer."""
 
-MENTIONED = 9
-"""How many rare options ``--help`` names."""
 
-
-class Names(Choice):
+class Names(click.Choice):  # type: ignore[type-arg]  # no subscript in click before 8.4
     """A choice of names that says which is nearest to an unknown one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -46,19 +38,14 @@ class Names(Choice):
         return str(value)
 
 
-class Name(ParamType):
-    """The name of a file or folder; an empty one would be the current folder."""
-
-    name = "text"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name unless it is empty."""
-        if not value.strip():
-            self.fail("the name is empty; name a file or folder", param, ctx)
-        return value
+def file_name(value: str) -> str:
+    """Return the name of a file or folder; an empty one would be the current folder."""
+    if not value.strip():
+        raise click.BadParameter("the name is empty; name a file or folder")
+    return value
 
 
-class Pairs(ParamType):
+class Pairs(click.ParamType):  # type: ignore[type-arg]
     """Names and values, ``E=3,S=2``: a dict; of a repeatable option each pair is typed alone."""
 
     name = "text"
@@ -102,7 +89,7 @@ def merged(
 
 
 TYPES: dict[str, Any] = {
-    **dict.fromkeys(("FILE", "OUT", "DIR"), Name()),
+    **dict.fromkeys(("FILE", "OUT", "DIR"), file_name),
     **dict.fromkeys(("VALUE", "P", "SHARE", "GRADE"), float),
     "N": click.IntRange(1),
 }
@@ -232,16 +219,14 @@ class Command(click.Command):
             formatter.write_text(paragraph)
         is_long = ctx.meta.get(_ALL, False)
         shown = [each for each in self.declared if is_long or not each.rare]
-        rare = [each.opts[-1].removeprefix("--") for each in self.declared if each.rare]
+        others = sum(each.rare for each in self.declared)
         sections = {
             heading: [each.row() for each in shown if each.heading == heading]
             for heading in HEADINGS
         }
-        sections[""] = [("-h, --help", "Show this help")]
-        if rare and not is_long:
-            more = f", and {len(rare) - MENTIONED} more" if len(rare) > MENTIONED else ""
-            also = f"Also: {', '.join(rare[:MENTIONED])}{more}"
-            sections[""].append(("--help-all", also))
+        sections[""] = [HELP_ROW]
+        if others and not is_long:
+            sections[""].append(("--help-all", f"Show {others} more options"))
         names = [name for rows in sections.values() for name, _ in rows]
         width = min(WIDEST, max(map(len, names)))
         for heading, rows in sections.items():

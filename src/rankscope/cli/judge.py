@@ -99,16 +99,11 @@ def judge(
         if typed.heading == other:
             needs = "is for people, not for --model" if options["model"] else "needs --model NAME"
             raise click.UsageError(f"{typed.opts[0]} {needs}")
-    texts = (options["queries"], options["corpus"])
-    shared.check_standard_input(pool, *runs, *texts, options["human"])
     if options["model"]:
-        from rankscope.cli.judge_model import judge_by_model
-
-        judge_by_model(lambda: _chosen_pool(pool, runs, options), pool, runs, options, output)
+        from rankscope.cli.judge_model import judge_by_model as begin
     else:
-        from rankscope.cli.judge_page import judge_on_page
-
-        judge_on_page(lambda: _chosen_pool(pool, runs, options), pool, runs, options, output)
+        from rankscope.cli.judge_page import judge_on_page as begin
+    begin(lambda: _chosen_pool(pool, runs, options), pool, runs, options, output)
 
 
 def _chosen_pool(

@@ -13,7 +13,6 @@ from rankscope.cli.output import Output
 
 if TYPE_CHECKING:
     from rankscope.measures.definition import Definition
-    from rankscope.measures.language import Parsed
 
 
 @command("rankscope measures", "rankscope measures nDCG")
@@ -41,7 +40,7 @@ def measures(*, name: str | None, output: Output) -> None:
     if name in known_names():
         definition = definition_of(name)
     else:
-        parsed = _parsed(name)
+        parsed = parse_measures(name)[0]
         definition = parsed.measure.definition
         asked = str(parsed) if parsed.is_foreign else ""
     output.write(definition_document(definition, asked=asked), data=lambda: _plain(definition))
@@ -57,17 +56,3 @@ def _plain(definition: Definition) -> dict[str, Any]:
     plain["range"] = [end if math.isfinite(end) else None for end in definition.range]
     plain["parameters"] = {each.name: each.summary for each in definition.parameters}
     return plain
-
-
-def _parsed(name: str) -> Parsed:
-    """Read a name; a cutoff that it needs may be left out."""
-    from rankscope.errors import RankscopeError
-    from rankscope.measures.language import parse_measures
-
-    try:
-        return parse_measures(name)[0]
-    except RankscopeError as error:
-        try:
-            return parse_measures(f"{name}@10")[0]
-        except RankscopeError:
-            raise error from None

@@ -32,11 +32,8 @@ METRICS = "metrics"
 """The format of results that have metrics: one flat JSON object of names and numbers."""
 
 
-def make_console(file: TextIO | None = None) -> Console:
-    """Return a console for standard output; rich honours NO_COLOR and pipes by itself.
-
-    ``file`` is standard output where `sys.stdout` leads elsewhere for a while.
-    """
+def make_console() -> Console:
+    """Return a console for standard output; rich honours NO_COLOR and pipes by itself."""
     from rich.console import Console
 
     from rankscope.document.terminal import WIDTH
@@ -45,10 +42,8 @@ def make_console(file: TextIO | None = None) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # for `main` to handle, as everywhere else
 
-    width = None if (file or sys.stdout).isatty() else WIDTH
-    return PipedConsole(
-        file=file, highlight=False, markup=False, emoji=False, soft_wrap=False, width=width
-    )
+    width = None if sys.stdout.isatty() else WIDTH
+    return PipedConsole(highlight=False, markup=False, emoji=False, soft_wrap=False, width=width)
 
 
 def program(*, anywhere: bool = False) -> str:
@@ -180,21 +175,19 @@ def page_contents(
     scored: Scored,
     output: Output,
     *,
+    golden: str,
     queries: str | None,
     corpus: str | None,
     baseline: str | None = None,
     failures: Failures | None = None,
 ) -> Contents | None:
-    """Gather the queries, rankings and texts of a page.
-
-    ``queries`` may be the file of judgments, if that is a golden set and holds them.
-    """
+    """Gather the queries, rankings and texts of a page; a golden set may hold the queries."""
     from rankscope.collection.corpus import read_corpus
     from rankscope.reports.explorer.contents import TOP, contents_of_scored
 
     return contents_of_scored(
         scored,
-        queries=_described(queries) if output.with_text else (),
+        queries=described(queries, golden) if output.with_text else (),
         corpus=None if corpus is None or not output.with_text else read_corpus(corpus),
         baseline=baseline,
         failures=failures,
@@ -203,18 +196,18 @@ def page_contents(
     )
 
 
-def _described(path: str | None) -> Iterable[tuple[str, str, dict[str, Any]]]:
-    """Return ids, texts and metadata of queries; of judgments that hold none, nothing."""
+def described(queries: str | None, golden: str) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return ids, texts and metadata of queries: from their file, or a golden set, if it is one."""
     from rankscope.collection.queries import read_queries
     from rankscope.errors import RankscopeError
     from rankscope.retrieval.golden import texts_in
 
-    if path is None or path == "-":
-        return ()
     try:
-        table = read_queries(path)
-    except (RankscopeError, OSError):
-        return [(query_id, text, {}) for query_id, text in texts_in(path).items()]
+        table = read_queries(golden if queries is None else queries)
+    except RankscopeError:
+        if queries is not None:
+            raise
+        return [(query_id, text, {}) for query_id, text in texts_in(golden).items()]
     metadata = table.metadata
     return [(query_id, table[query_id], dict(metadata.get(query_id, {}))) for query_id in table]
 
@@ -246,7 +239,7 @@ def print_warnings(lines: Iterable[str]) -> None:
 
 
 _OPTION = re.compile(
-    r"\b(collapse|corpus|doc_id_from|duplicates|labels|languages?|no_answer|ontology|order|overlap|"
+    r"\b(corpus|doc_id_from|duplicates|labels|languages?|no_answer|ontology|order|overlap|"
     r"profile|query|relevance_level|relevant|retrieved|ties)=(?:\"(\w+)\"|(?=[\w'…]))"
 )
 """A parameter in a message of Python's that is an option of commands."""
@@ -282,18 +275,19 @@ def _typed(part: Any) -> Any:
 
     match part:
         case blocks.Document():
-            answer = None if part.answer is None else _typed(part.answer)
-            return replace(part, sections=tuple(map(_typed, part.sections)), answer=answer)
+            return replace(part, sections=_typed(part.sections), answer=_typed(part.answer))
         case blocks.Section() | blocks.Answer():
-            return replace(part, blocks=tuple(map(_typed, part.blocks)))
+            return replace(part, blocks=_typed(part.blocks))
         case blocks.Points():
-            return replace(part, points=tuple(map(_typed, part.points)))
+            return replace(part, points=_typed(part.points))
         case blocks.Point():
             return replace(part, lines=tuple(map(as_typed, part.lines)))
         case blocks.Sentences():
-            return replace(part, sentences=tuple(map(_typed, part.sentences)))
+            return replace(part, sentences=_typed(part.sentences))
         case blocks.Sentence():
             return replace(part, text=as_typed(part.text))
+        case tuple():
+            return tuple(map(_typed, part))
     return part
 
 

@@ -1,4 +1,4 @@
-"""Progress on a terminal: one line for each stage, with rate and time left; nothing in a pipe."""
+"""Progress on a terminal: one line for each stage, with the time left; nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -37,23 +37,9 @@ def _watcher(*, quiet: bool) -> Iterator[Watcher]:
         yield Watcher()
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import MofNCompleteColumn, Progress
 
-    columns = (
-        SpinnerColumn(finished_text="✓"),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
         yield _Bars(progress)
 
@@ -70,16 +56,13 @@ class _Bars(Watcher):
         """Show a bar that does not know its length yet."""
         self._take_away(step)
         title = f"{step}: {part}" if part else step
-        self._bars[step] = part, self._progress.add_task(visible(title), total=None, rate="")
+        self._bars[step] = part, self._progress.add_task(visible(title), total=None)
 
     def step(self, step: str, done: int, total: int, part: str = "") -> None:
         """Move a bar; another part of the step has one of its own."""
         if step not in self._bars or self._bars[step][0] != part:
             self.begun(step, part)
-        bar = self._bars[step][1]
-        speed = next(task.speed for task in self._progress.tasks if task.id == bar)
-        rate = f"{speed:,.0f}/s" if speed else ""
-        self._progress.update(bar, completed=done, total=total, rate=rate)
+        self._progress.update(self._bars[step][1], completed=done, total=total)
 
     def _take_away(self, step: str) -> None:
         if step in self._bars:

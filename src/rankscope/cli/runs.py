@@ -64,12 +64,10 @@ def fetch(
 def _fetched(run: FetchedRun) -> str:
     """Say what a run holds, and how it came about."""
     findings = ", ".join(finding.name for finding in run.findings) or "no findings"
-    p95, cached = run.timings.p95, run.timings.stored
-    latency = "" if p95 is None else f", p95 {1000 * p95:.1f} ms"
+    cached = run.timings.stored
     from_cache = f" ({cached:,} from the cache)" if cached else ""
-    queries = counted(len(run.run.query_ids), "query")
-    size = f"{queries}{from_cache}, {counted(len(run.run), 'document')}{latency}"
-    return f"{run.path}: {size}; {findings}"
+    size = f"{counted(len(run.run.query_ids), 'query')}{from_cache}"
+    return f"{run.path}: {size}, {counted(len(run.run), 'document')}; {findings}"
 
 
 @command("rankscope runs validate demo/lexical.run --qrels demo/qrels.tsv")
@@ -106,7 +104,6 @@ def validate(
     from rankscope.runs.validation import Reference
     from rankscope.scoring.scoring_options import Scoring
 
-    shared.check_standard_input(*run, *files.values())
     rules = Scoring.of("validate_run", scoring)
     reading = ("chunking", "columns", "duplicates", "labels")
     reference = Reference.read(**files, **{name: getattr(rules, name) for name in reading})
@@ -121,8 +118,7 @@ def validate_each(
     paths: Sequence[str], check: Callable[[str], Validation | CasesValidation], output: Output
 ) -> int:
     """Check files and show the results; a file that cannot be read does not stop the others."""
-    from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER, say
-    from rankscope.cli.debugging import show_traceback
+    from rankscope.cli import ANSWER_IS_NO, CANNOT_ANSWER, say, show_traceback
     from rankscope.document.blocks import together
     from rankscope.document.views import document_of
     from rankscope.errors import RankscopeError
@@ -192,7 +188,6 @@ def fuse(
 
     if target is None:
         raise click.UsageError("name the file to write with -o OUT")
-    shared.check_standard_input(*run, options["qrels"])
     chosen = "trec" if target == "-" and output is None else format_for(target, output, RUN)
     rules = Scoring.of("fuse", scoring)
     reading = {name: getattr(rules, name) for name in ("columns", "duplicates", "chunking")}

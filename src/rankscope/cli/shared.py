@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -192,23 +191,11 @@ CONFIG_OPTIONS = options(
 # --- arguments -----------------------------------------------------------------------------------
 
 
-def check_standard_input(*paths: str | None) -> None:
-    """Refuse to read standard input twice."""
-    if sum(path == "-" or path.endswith("=-") for path in paths if path is not None) > 1:
-        raise click.UsageError("standard input (-) can be read once only; name files for the rest")
-
-
 def named_run(argument: str) -> Any:
-    """Take NAME=FILE as a run of that name, or score file of such a run; all else as it is."""
+    """Take NAME=FILE as a run of that name; all else as it is."""
     name, sign, path = argument.partition("=")
     if not sign or not name or not path or os.path.lexists(argument):
         return argument
-    from rankscope.scoring.inputs import is_several
-    from rankscope.scoring.score_files import is_score_file, read_scores
-
-    if path != "-" and not is_several(path) and is_score_file(path):
-        scores = read_scores(path)
-        return replace(scores, scored=[replace(scores.run(), name=name)])
     from rankscope.runs.run_files import NamedFile
 
     return NamedFile.of(path, name)
@@ -249,16 +236,3 @@ def query_fields(path: str | None, **fields: str | None) -> dict[str, Any]:
             for query_id, value in values.items()
         }
     return by_query
-
-
-def query_texts(path: str | None, golden: str | None = None) -> dict[str, str]:
-    """Return the texts of queries: from their file, or from a golden set, which may hold them."""
-    if path is not None:
-        from rankscope.collection.queries import read_queries
-
-        return dict(read_queries(path).items())
-    if golden is None:
-        return {}
-    from rankscope.retrieval.golden import texts_in
-
-    return texts_in(golden)

@@ -30,7 +30,7 @@ from rankscope.document.text import percent
 from rankscope.document.views import Shown
 from rankscope.errors import InputError, counted
 from rankscope.findings import Finding
-from rankscope.measures.language import DEFAULT_MEASURES, Measure, parse_measures, strict_and_soft
+from rankscope.measures.language import Measure, parse_measures, strict_and_soft
 from rankscope.part import Part, Record
 from rankscope.scoring.inputs import as_judgments
 from rankscope.scoring.score_files import QrelsRef
@@ -300,9 +300,11 @@ def gate(
         test=test, family="all", alpha=alpha, level=1 - alpha, resamples=resamples, seed=seed
     )
     scoring = Scoring.of("gate", options, without=("queries", "executor"))
-    asked = parse_measures(DEFAULT_MEASURES if measures is None else measures)
-    asked = strict_and_soft(asked, of_terms=scoring.ontology is not None)
-    if not asked:
+    asked = None
+    if measures is not None:
+        of_terms = scoring.ontology is not None
+        asked = strict_and_soft(parse_measures(measures), of_terms=of_terms)
+    if asked == []:
         raise InputError("no measure was asked for; name one such as nDCG@10")
     judgments = None if qrels is None else as_judgments(qrels, scoring)
     sides: Any = {
@@ -313,8 +315,7 @@ def gate(
     both = paired_runs(
         baseline,
         candidate,
-        None if measures is None else asked,
-        default=asked,
+        asked,
         needed=parse_measures(list(minimum or {})),
         runs=(baseline_run, candidate_run),
         **sides,

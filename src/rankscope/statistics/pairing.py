@@ -16,9 +16,10 @@ import numpy as np
 
 from rankscope.errors import InputError, InvalidDataError, counted, shown
 from rankscope.files import is_path
-from rankscope.measures.language import Measure, parse_measures
+from rankscope.measures.language import Measure, parse_measures, strict_and_soft
 from rankscope.scoring.evaluate import score
-from rankscope.scoring.inputs import as_judgments
+from rankscope.scoring.inputs import as_judgments, as_runs
+from rankscope.scoring.plans import longest, usual_to
 from rankscope.scoring.rules import profile_named
 from rankscope.scoring.score_files import ScoreRecord, is_score_file, read_scores
 from rankscope.scoring.scored_runs import Scores
@@ -69,7 +70,6 @@ def paired_runs(
     candidate: Any,
     measures: Sequence[Parsed] | None,
     *,
-    default: Sequence[Parsed] = (),
     needed: Sequence[Parsed] = (),
     qrels: Any = None,
     profile: Profile | None = None,
@@ -81,21 +81,28 @@ def paired_runs(
     A side may be a score file, what `Scores.to_dict` returned, or `Scores`. With ``qrels`` it may
     also be a run, which is scored by the rules of ``profile``, else of the other side. ``runs``
     names the run of each side where it holds several. Without ``measures``, those that both sides
-    hold are compared; of two runs ``default``. The matrix holds those ``needed`` too, behind the
+    hold are compared; of two runs the usual ones. The matrix holds those ``needed`` too, behind the
     others. `InputError` ("not comparable") if judgments, queries or rules differ, or if a measure
     or a value is missing.
     """
-    given = {"the baseline": baseline, "the candidate": candidate}
+    given: dict[str, Any] = {"the baseline": baseline, "the candidate": candidate}
+    sources = {role: os.fspath(run) if is_path(run) else role for role, run in given.items()}
     recorded = {role: _recorded(side, role, qrels is not None) for role, side in given.items()}
     known = next((side for side in recorded.values() if side), None)
-    to_score = measures
-    if to_score is None:
-        to_score = default if known is None else parse_measures(list(known.asked.values()))
-    judgments = None if qrels is None else as_judgments(qrels, scoring)
+    judgments: Any = None if qrels is None else as_judgments(qrels, scoring)
     rules = profile or profile_named("rankscope" if known is None else known.profile.name)
     scoring = replace(scoring, profile=rules, ontology=None)  # which the judgments know
+    if measures is not None:
+        to_score = measures
+    elif known is not None:
+        to_score = parse_measures(list(known.asked.values()))
+    else:
+        for role, side in given.items():
+            given[role], _ = as_runs([side] if is_path(side) else side, judgments, scoring)
+        usual = usual_to(longest(run) for side in given.values() for run in side.values())
+        to_score = strict_and_soft(parse_measures(usual), of_terms=judgments.ontology is not None)
     first, second = (
-        _scored(given[role], role, judgments, [*to_score, *needed], scoring)
+        _scored(given[role], sources[role], judgments, [*to_score, *needed], scoring)
         if side is None
         else _fitting(side, judgments, profile)
         for role, side in recorded.items()
@@ -160,10 +167,9 @@ def _fitting(side: Scores, judgments: Any, profile: Profile | None) -> Scores:
 
 
 def _scored(
-    run: Any, role: str, judgments: Any, measures: Sequence[Parsed], scoring: Scoring
+    run: Any, source: str, judgments: Any, measures: Sequence[Parsed], scoring: Scoring
 ) -> Scores:
     """Score a run; what is wrong with it is said with its name."""
-    source = os.fspath(run) if is_path(run) else role
     wanted = [parsed.measure for parsed in measures]
     try:
         scored = score(judgments, [run] if is_path(run) else run, wanted, scoring)

@@ -331,9 +331,9 @@ def _no_documents(table: Table, word: str) -> InputError:
     if texts:
         why = f"; {names_of(texts[:3])} {verb} texts, not ids, which count only if named"
     elif taken:
+        then = "and then a run" if word == "retrieved" else "if gold and run are swapped"
         why = (
-            f"; {names_of(taken[:1])} is a name for {other} documents: if gold and run are "
-            "swapped, give the gold first"
+            f"; {names_of(taken[:1])} is a name for {other} documents: give the gold first, {then}"
         )
     free = [each for each in columns if folded(each.name) not in _ROWS and each.role != other]
     free = [each for each in free if each.says_ids or not each.holds_numbers] or free
@@ -341,7 +341,7 @@ def _no_documents(table: Table, word: str) -> InputError:
     example = next((shown(name, 60) for name in (*texts, *(each.name for each in free))), "")
     return InputError(
         f"{table.source}: no column for the {word} documents among {names_of(table.names)}{why}; "
-        f"say which it is ({word}={example})"
+        f"or say which it is ({word}={example})"
     )
 
 
