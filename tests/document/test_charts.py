@@ -130,6 +130,12 @@ def drawn(table: Table) -> list[dict[str, Any]]:
     ]
 
 
+def test_an_interval_has_the_minus_of_its_numbers() -> None:
+    columns = (Column("change"), Column("95%", "interval"))
+    table = Table(columns, ((Cell(-0.1), Cell(interval=(-0.2, -0.05))),))
+    assert "-0" not in fragment(Document("t", (Section("", (table,)),)))
+
+
 def test_the_intervals_of_a_column_are_drawn_on_one_axis() -> None:
     shapes = drawn(CHANGES)
     places = {each["class"]: each["x"] for each in shapes if each.get("class") == "base"}

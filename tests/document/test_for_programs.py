@@ -36,6 +36,14 @@ def is_number(text: str) -> bool:
     return True
 
 
+def test_csv_has_the_ends_of_intervals_once_and_no_picture() -> None:
+    ends = (-0.25, 0.5)
+    columns = (Column("change"), Column("", "whisker"), Column("95%", "interval"))
+    made = Table(columns, ((Cell(0.125), Cell(0.125, ends), Cell(interval=ends)),))
+    rows = list(csv.reader(io.StringIO(as_csv(Document("", (Section("", (made,)),))), newline="")))
+    assert rows == [["change", "95% low", "95% high"], ["0.125", "-0.25", "0.5"]]
+
+
 @pytest.mark.parametrize(
     ("text", "written"),
     [

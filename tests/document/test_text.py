@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from document.samples import any_text
+from rankscope.document.blocks import Point
 from rankscope.document.text import interval, number, p_value
 from rankscope.printing import visible
 
@@ -54,3 +55,7 @@ def test_visible_text_is_one_printable_line(text: str) -> None:
     line = visible(text)
     assert line.isprintable()
     assert line == text or not text.isprintable()
+
+
+def test_what_reassures_comes_behind_what_warns() -> None:
+    assert Point("Careful", ("Ties.",), note="all holds").all_lines == ("Ties.", "All holds.")

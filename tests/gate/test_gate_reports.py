@@ -53,6 +53,13 @@ def hostile(ids: list[str]) -> GateResult:
     return gate(baseline, candidate, "AP")
 
 
+def test_the_answer_is_the_headline_and_why_is_below() -> None:
+    answer = gate_document(three_kinds()).answer
+    assert answer is not None
+    assert answer.headline == "Regression"
+    assert answer.reason.startswith("AP changed by -0.4")
+
+
 def test_junit_has_a_case_for_each_measure() -> None:
     root = Xml.fromstring(gate_as_junit(three_kinds()))
     assert root.tag == "testsuites"

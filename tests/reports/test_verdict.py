@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from rankscope.reports.verdict import cautions, decision_of, verdict
+from rankscope.reports.verdict import _prices, cautions, decision_of, verdict
 from reports.sample import sample
 
 T = TypeVar("T", bound=BaseModel)
@@ -37,6 +37,16 @@ def test_what_is_recorded_does_not_rest_on_the_clock() -> None:
         for place, each in enumerate(report.systems)
     ]
     assert verdict(changed(report, systems=slow)) == verdict(report)
+
+
+def test_latency_is_the_median_which_a_few_slow_answers_do_not_move() -> None:
+    report = sample()
+    slow = [changed(each, timing=changed(each.timing, per_second=0.01)) for each in report.systems]
+    *_, latency = _prices(changed(report, systems=slow), with_times=True)
+    assert latency.of == {each.name: each.timing.p50 for each in report.systems}
+    batches = [changed(each, timing=changed(each.timing, p50=None)) for each in slow]
+    *_, latency = _prices(changed(report, systems=[*slow[1:], batches[0]]), with_times=True)
+    assert {*latency.of.values()} == {100.0}, "of all the mean, where one has no median"
 
 
 def test_nothing_is_concluded_from_measures_deeper_than_the_runs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,6 +36,16 @@ def test_no_model_sees_what_it_is_kept_from() -> None:
     models = list(training.models())
     assert models == [frozenset({0}), frozenset({1}), frozenset({2}), frozenset()]
     assert training.without(frozenset()) == QUERIES
+
+
+def test_only_the_models_that_will_be_asked_are_learnt_beforehand() -> None:
+    training = Training(QUERIES, QRELS, folds=3)
+    new = Query("new", "another question")
+    apart, mixed = (replace(training, asked=each) for each in ((new, new), (new, QUERIES[0])))
+    assert list(apart.models()) == [frozenset()]
+    assert list(mixed.models()) == [frozenset(), training.unseen_folds(QUERIES[0])]
+    assert {*replace(training, asked=QUERIES).models()} == {frozenset({n}) for n in range(3)}
+    assert apart.key == mixed.key == training.key, "what is learnt from is the same"
 
 
 def test_a_question_is_known_by_id_and_by_words() -> None:

@@ -117,7 +117,8 @@ def test_runs_are_judged_to_a_depth(tmp_path: Path) -> None:
     )
     texts = ("--corpus", "corpus.jsonl", "--queries", "queries.jsonl")
     with serving(tmp_path, *arguments, *texts) as served:
-        items = served.client.ask("list", rater="ann", tab="t")["items"]
+        ask = served.client.ask
+        items = [ask("item", rater="ann", key=key)["item"] for key in served.client.keys("ann")]
         assert [item["document"]["id"] for item in items] == ["d1", "d9", "d2"]
         assert items[0]["query"]["needs"] == [{"name": "narrative", "text": "n"}]
         served.client.judge("ann", items[0]["key"], 1)

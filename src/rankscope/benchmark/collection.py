@@ -167,7 +167,7 @@ def load_collection(loaded: LoadedConfig, cache: Path) -> Collection:
             "the same query ids"
         )
     chunking = None if config.doc_id_from is None else Chunking.of(config.doc_id_from)
-    training = _training(loaded.config.training, learnt, everything, qrels)
+    training = _training(loaded.config.training, learnt, everything, qrels, asked)
     judgments = Judgments(qrels, remember=True, no_answer=unanswered)
     judgments.ontology = ontology
     judgments.may_mix_languages = config.languages == "together"
@@ -264,7 +264,11 @@ def _findings(asked: Iterable[Query], qrels: Qrels, source: str) -> tuple[Findin
 
 
 def _training(
-    wanted: TrainingConfig, judgments: Qrels | None, queries: list[Query], qrels: Qrels
+    wanted: TrainingConfig,
+    judgments: Qrels | None,
+    queries: list[Query],
+    qrels: Qrels,
+    asked: tuple[Query, ...],
 ) -> Training | None:
     """Return what trained parts learn from: judgments of their own, or the evaluated ones.
 
@@ -272,7 +276,7 @@ def _training(
     """
     learnt = qrels if judgments is None else judgments
     try:
-        return Training(tuple(queries), learnt, wanted.folds, wanted.seed)
+        return Training(tuple(queries), learnt, wanted.folds, wanted.seed, asked)
     except InputError:
         if wanted.split is not None or wanted.qrels is not None:
             raise

@@ -98,7 +98,7 @@ def write_experiment(
         artifacts=folder.files(),
     )
     write(MANIFEST, manifest.to_json())
-    write(PAGE, pages(report, manifest, folder.folder)[PAGE])
+    write(PAGE, _page(report, manifest, folder.folder))
     timings = ExperimentTimings.of(report, started, [described(PAGE)])
     write(TIMINGS, timings.to_json())
     return report
@@ -172,9 +172,12 @@ def comparison_page(report: BenchmarkReport) -> str:
 
 def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -> dict[str, str]:
     """Draw the pages of a report of what is in its folder, by file."""
+    return {COMPARISON_PAGE: comparison_page(report), PAGE: _page(report, manifest, folder)}
+
+
+def _page(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -> str:
     document = benchmark_document(report, manifest=manifest)
-    contents = folder_contents(report, folder, manifest)
-    return {COMPARISON_PAGE: comparison_page(report), PAGE: report_page(document, contents)}
+    return report_page(document, folder_contents(report, folder, manifest))
 
 
 def folder_contents(

@@ -78,11 +78,12 @@ def _verdict(changes: Sequence[Pair]) -> tuple[str, str]:
                 by_system.setdefault(change.system, []).append(change.measure)
         named = [f"{name} on {listed(measures, FEW)}" for name, measures in by_system.items()]
         if named:
-            heads.append(f"{word}: {listed(by_system, FEW)}")
-            lines.append(f"{word.capitalize()}: {'; '.join(named[:FEW])}")
+            heads.append(
+                f"{listed(by_system, FEW)} {'is' if len(by_system) == 1 else 'are'} {word}"
+            )
+            lines.append(f"{word.capitalize()}: {'; '.join(named[:FEW])}.")
     if heads:
-        headline = "; ".join(heads)
-        return f"{headline[0].upper()}{headline[1:]}", f"{'. '.join(lines)}."
+        return ", ".join(heads), " ".join(lines)
     if all(change.difference == 0 for change in changes):
         return "Nothing changed", "Every mean is the same."
     return "No change can be told", "No system is better or worse on any measure."

@@ -69,7 +69,7 @@ def gate_document(result: GateResult, *, texts: Mapping[str, str] | None = None)
         subtitle=f"{result.candidate} against {result.baseline}, "
         f"{counted(result.queries, 'question')}",
         answer=Answer(
-            _headline(result),
+            *_answer_and_reason(result),
             blocks=(_checks_table(result, ranked), Points(tuple(_points(result)))),
         ),
         names=frozenset(names),
@@ -100,13 +100,12 @@ def failure_text(result: GateResult, texts: Mapping[str, str] | None = None) -> 
     return as_text(gate_document(result, texts=texts), full=True).rstrip()
 
 
-def _headline(result: GateResult) -> str:
-    """Return the answer; of several reasons the first, and how many more there are."""
-    failures = result.failures if result.answer == "regression" else []
-    if len(failures) > 1:
-        return f"Regression: {failures[0]}; {counted(len(failures) - 1, 'more reason')}"
-    sentence = result.sentence.removesuffix(".")
-    return f"{sentence[:1].upper()}{sentence[1:]}"
+def _answer_and_reason(result: GateResult) -> tuple[str, str]:
+    """Return the answer and why; of several reasons the first, and how many more there are."""
+    answer, _, reason = result.sentence.removesuffix(".").partition(": ")
+    if result.answer == "regression" and len(result.failures) > 1:
+        reason = f"{result.failures[0]}; {counted(len(result.failures) - 1, 'more reason')}"
+    return f"{answer[:1].upper()}{answer[1:]}", reason
 
 
 def _points(result: GateResult) -> Iterator[Point]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
     Code,
@@ -19,6 +19,7 @@ from rankscope.document.blocks import (
     Value,
     plain_rows,
     sentences,
+    shortened,
     text_columns,
 )
 from rankscope.errors import counted
@@ -44,7 +45,8 @@ def systems_section(report: BenchmarkReport) -> Section:
     engines = {each.name: [_engine(facts) for facts in each.run.engines] for each in systems}
     rows: list[Sequence[Value]] = [
         (
-            *(each.name, each.kind, ", ".join(each.of) or None, _spec(each.spec)),
+            *(each.name, each.kind, ", ".join(each.of) or None),
+            shortened(json.dumps(each.spec, ensure_ascii=False, default=str), _LONGEST_SPEC),
             "; ".join(engines[each.name]) or None,
         )
         for each in systems
@@ -87,14 +89,6 @@ def _engine(facts: EngineFacts) -> str:
     if facts.documents is not None:
         parts.insert(1, counted(facts.documents, "document"))
     return ", ".join(parts)
-
-
-def _spec(spec: Any) -> str:
-    try:
-        text = json.dumps(spec, ensure_ascii=False, default=str)
-    except (TypeError, ValueError):
-        text = str(spec)
-    return text if len(text) <= _LONGEST_SPEC else f"{text[:_LONGEST_SPEC]}…"
 
 
 def usage_table(usages: Sequence[tuple[str, ModelUsage]]) -> Table:

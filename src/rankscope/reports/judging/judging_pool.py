@@ -87,11 +87,8 @@ class JudgingPool:
         documents: Mapping[str, DocumentText] | None = None,
     ) -> JudgingPool:
         """Return the pool with what is known about queries and documents."""
-        queries, documents = (
-            {**self.queries, **(queries or {})},
-            {**self.documents, **(documents or {})},
-        )
-        return replace(self, queries=queries, documents=documents)
+        queries = {**self.queries, **(queries or {})}
+        return replace(self, queries=queries, documents={**self.documents, **(documents or {})})
 
 
 def read_pool(path: PathLike) -> JudgingPool:

@@ -169,7 +169,7 @@ class LTR(Reranker):
         self._models = {}
 
     def prepare(self) -> None:
-        """Load or train a model for each fold, and one of all questions."""
+        """Load or train the models that the questions need."""
         if self._models:
             return
         if self._corpus is not None:

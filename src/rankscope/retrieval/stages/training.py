@@ -36,6 +36,9 @@ class Training:
     qrels: Qrels
     folds: int = FOLDS
     seed: int = 0
+    asked: tuple[Query, ...] | None = None
+    """The questions that will be asked, where they are known: what no model is needed for is not
+    learnt beforehand."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.folds, int) or isinstance(self.folds, bool) or self.folds < 2:
@@ -86,7 +89,10 @@ class Training:
         )
 
     def models(self) -> Iterator[Folds]:
-        """Yield what most models are kept from: each fold, then nothing."""
+        """Yield what models are kept from: each fold, then nothing; those that will be needed."""
+        if self.asked is not None:
+            yield from dict.fromkeys(map(self.unseen_folds, self.asked))
+            return
         yield from (frozenset({fold}) for fold in range(self.folds))
         yield frozenset()
 
