@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import polars as pl
+
 from rankscope.benchmark import run as benchmark_run
 from rankscope.benchmark import write as benchmark_write
 from rankscope.cli import main
@@ -24,6 +26,7 @@ from rankscope.collection.qrels import Qrels
 from rankscope.collection.queries import Queries
 from rankscope.files import COMPRESSIONS
 from rankscope.runs.table import Run
+from rankscope.tables.frames import parquet_bytes
 
 _RUN = Run(
     {"q1": {"d1": 2.5, "dö": 1.5, "d3": 1.5}, "007": {'"x,y"': 0.5, "d1": 0.5}, "q3": {"d2": 1}},
@@ -56,8 +59,8 @@ _TABLES: dict[str, tuple[Any, ...]] = {
 _SUFFIXES = {
     "run": (".run", ".csv", ".tsv", ".json", ".jsonl", ".parquet"),
     "qrels": (".qrels", ".csv", ".tsv", ".json", ".jsonl", ".parquet"),
-    "queries": (".tsv", ".csv", ".json", ".jsonl", ".parquet"),
-    "corpus": (".tsv", ".csv", ".json", ".jsonl", ".parquet"),
+    "queries": (".tsv", ".csv", ".json", ".jsonl"),
+    "corpus": (".tsv", ".csv", ".json", ".jsonl"),
 }
 _SGML_TOPICS = b"""<top>
 <num> Number: 1
@@ -153,12 +156,15 @@ _READ_ONLY = {  # formats that are not written
     },
     "qrels": {".cases.json": json.dumps(_CASES, indent=1).encode()},
     "queries": {
-        ".jsonl": _TRACES,
+        ".parquet": parquet_bytes(pl.DataFrame([{"_id": "q1", "text": "soup", "year": 2001}])),
         ".xml": _XML_TOPICS,
         ".topics": _SGML_TOPICS,
         ".cases.json": json.dumps(_CASES, indent=1).encode(),
     },
-    "corpus": {".sgml": _DOCUMENTS},
+    "corpus": {
+        ".parquet": parquet_bytes(pl.DataFrame([{"_id": "d1", "title": None, "tags": ["a"]}])),
+        ".sgml": _DOCUMENTS,
+    },
 }
 
 

@@ -34,14 +34,14 @@ from rankscope.benchmark.targets import read_targets
 from rankscope.cli import main
 from rankscope.cli.shared import LABELS
 from rankscope.collection.corpus import read_corpus, stream_corpus
-from rankscope.collection.qrels import read_qrels
+from rankscope.collection.qrels import Qrels, read_qrels
 from rankscope.collection.queries import read_queries
 from rankscope.errors import RankscopeError
 from rankscope.measures.language import Measure, parse_measures, parse_trec_measures
 from rankscope.ontology.terms import read_ontology
 from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.report import BenchmarkReport
-from rankscope.runs.table import read_run
+from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import validate_run
 from rankscope.scoring.evaluate import evaluate
 from rankscope.scoring.preferences import read_groups
@@ -175,10 +175,11 @@ class Tables(Target):
     def _read(self, read: Callable[[Any], Any], path: Path) -> None:
         table = read(path)
         if hasattr(table, "write") and len(table) and path.stat().st_size % 8 == 0:
-            table.write("again.parquet")
+            again = "again.parquet" if isinstance(table, Run | Qrels) else "again.jsonl"
+            table.write(again)
             sizes = getattr(table, "sizes", [1])  # queries without documents survive in JSON only
-            if read("again.parquet") != table and min(sizes):
-                raise WrongError("written as Parquet and read again it is another table")
+            if read(again) != table and min(sizes):
+                raise WrongError("written and read again it is another table")
 
 
 def _streamed(path: Any) -> None:

@@ -27,8 +27,6 @@ def world(folder: Path, **collection: str) -> Path:
     for name, rows in {"corpus": chunks, "queries": queries}.items():
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (folder / "qrels.txt").write_text("".join(f"q{n} 0 doc{n} 1\n" for n in range(6)))
-    lines = "".join(f"{chunk['_id']},{chunk['_id'][:4]}\n" for chunk in chunks)
-    (folder / "table.csv").write_text("chunk_id,doc_id\n" + lines)
     files = {"corpus": "corpus.jsonl", "queries": "queries.jsonl", "qrels": "qrels.txt"}
     config = {
         "name": "chunks",
@@ -45,7 +43,7 @@ def world(folder: Path, **collection: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("rule", ["#", "table.csv"])
+@pytest.mark.parametrize("rule", ["#", "^(.{4})"])
 def test_chunks_become_documents_and_the_records_hold(tmp_path: Path, rule: str) -> None:
     result = run_benchmark(world(tmp_path, doc_id_from=rule), output=tmp_path / "out")
     lexical, both = result.report.systems
@@ -71,7 +69,7 @@ def test_the_rule_of_a_config_marks_questions_without_judgments(tmp_path: Path) 
     with (tmp_path / "queries.jsonl").open("a") as queries:
         queries.write('\n{"_id": "extra", "text": "grape"}')
     report = run_benchmark(path, output=tmp_path / "out").report
-    other = world(tmp_path, doc_id_from="table.csv")
+    other = world(tmp_path, doc_id_from="^(.{4})")
     second = run_benchmark(other, output=tmp_path / "out").report
     assert second.systems[0].run.run_id != report.systems[0].run.run_id, "another experiment"
     assert report.collection.no_answer == ("none", "extra")

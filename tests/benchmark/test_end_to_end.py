@@ -154,7 +154,7 @@ def test_a_query_that_fails_is_never_found_nothing(tmp_path: Path) -> None:
     run = ("benchmark", "run", world.config, "--output", tmp_path / "out")
     code, out, _ = cli(*run)
     assert code == 1
-    assert "1 query could not be answered" in out
+    assert "code: 1 query could not be answered" in out
     assert "\x1b" not in out
     asked = world.calls
     assert asked.count("q03") == 4, "once more each by 'code' and by 'both', which builds on it"

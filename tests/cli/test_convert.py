@@ -53,8 +53,8 @@ def test_qrels(rankscope: Rankscope, tmp_path: Path) -> None:
 
 
 def test_queries_and_corpora(rankscope: Rankscope, tmp_path: Path) -> None:
-    rankscope("convert", "queries.jsonl", "q.parquet")
-    assert read_queries(tmp_path / "q.parquet") == read_queries(tmp_path / "queries.jsonl")
+    rankscope("convert", "queries.jsonl", "q.json")
+    assert read_queries(tmp_path / "q.json") == read_queries(tmp_path / "queries.jsonl")
     rankscope("convert", "corpus.jsonl", "c.tsv.gz")
     assert read_corpus(tmp_path / "c.tsv.gz").ids == ["d1"]
 

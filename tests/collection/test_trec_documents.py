@@ -105,11 +105,10 @@ def test_hostile_documents_take_linear_time(tmp_path: Path) -> None:
 # --- folders
 
 
-def hub(home: Path, **tables: list[dict[str, Any]]) -> Path:
-    """Write a data set as the Hugging Face Hub has it: NAME/SPLIT-00000-of-0000N.parquet."""
+def written(home: Path, **tables: list[dict[str, Any]]) -> Path:
+    """Write tables as Parquet: ``corpus__0`` is ``corpus/0.parquet``."""
     for place, rows in tables.items():
-        folder, split, part, of = place.split("__")
-        path = home / folder / f"{split}-0000{part}-of-0000{of}.parquet"
+        path = (home / place.replace("__", "/")).with_suffix(".parquet")
         path.parent.mkdir(parents=True, exist_ok=True)
         pl.DataFrame(rows).write_parquet(path)
     return home
@@ -119,48 +118,31 @@ def _qrels(query_id: str, doc_id: str) -> list[dict[str, Any]]:
     return [{"query-id": query_id, "corpus-id": doc_id, "score": 1}]
 
 
-@pytest.mark.parametrize("judgments", ["qrels", "default", "data"])
-def test_the_layout_of_the_hub(judgments: str, tmp_path: Path) -> None:
-    home = hub(
+def test_tables_in_folders(tmp_path: Path) -> None:
+    home = written(
         tmp_path / "set",
-        **{
-            "corpus__corpus__0__2": [{"_id": "d1", "title": "", "text": "one"}],
-            "corpus__corpus__1__2": [{"_id": "d2", "title": "", "text": "two"}],
-            "queries__queries__0__1": [{"_id": q, "text": q} for q in ("q1", "q2", "q3")],
-            f"{judgments}__test__0__1": [*_qrels("q1", "d1"), *_qrels("q2", "d2")],
-            f"{judgments}__train__0__1": _qrels("q3", "d2"),
-        },
+        corpus__0=[{"_id": "d1", "title": "", "text": "one"}],
+        corpus__1=[{"_id": "d2", "title": "", "text": "two"}],
+        queries__all=[{"_id": q, "text": q} for q in ("q1", "q2", "q3")],
+        qrels__test=[*_qrels("q1", "d1"), *_qrels("q2", "d2")],
+        qrels__train=_qrels("q3", "d2"),
     )
     (home / "README.md").write_text("A data set.")
     assert read_corpus(home).ids == ["d1", "d2"]
     assert read_queries(home).ids == ["q1", "q2", "q3"]
     assert read_qrels(home).to_dict() == {"q1": {"d1": 1}, "q2": {"d2": 1}}
-    train = home / judgments / "train-00000-of-00001.parquet"
-    assert read_qrels(train).to_dict() == {"q3": {"d2": 1}}
-    more = {f"{judgments}__dev__{n}__2": _qrels(f"q{n}", "d1") for n in (0, 1)}
-    hub(home, **more)
-    with pytest.raises(InputError, match="2 files"):
-        read_qrels(home / judgments / "dev-*-of-00002.parquet")
+    assert read_qrels(home / "qrels" / "train.parquet").to_dict() == {"q3": {"d2": 1}}
 
 
 def test_splits_are_asked_for(tmp_path: Path) -> None:
-    tables: dict[str, Any] = {}
-    for split in ("dev", "train"):
-        tables |= {
-            f"corpus__{split}__0__1": [{"id": f"d-{split}", "text": "x"}],
-            f"queries__{split}__0__1": [{"id": f"q-{split}", "text": "x"}],
-            f"qrels__{split}__0__1": _qrels(f"q-{split}", f"d-{split}"),
-        }
-    home = hub(tmp_path / "set", **tables)
-    for read in (read_qrels, read_queries, read_corpus):
-        with pytest.raises(InputError, match="dev, train"):
-            read(home)
+    splits = {f"qrels__{split}": _qrels(f"q-{split}", "d1") for split in ("dev", "train")}
+    home = written(tmp_path / "set", queries=[{"id": "q-dev", "text": "x"}], **splits)
+    with pytest.raises(InputError, match="dev, train"):
+        read_qrels(home)
     files = find_files(CollectionConfig(path=str(home), split="dev"), tmp_path)
-    assert files.corpus is not None
-    assert read_corpus(files.corpus).to_dict() == {"d-dev": {"text": "x"}}
     assert read_queries(files.queries).to_dict() == {"q-dev": {"text": "x"}}
-    assert read_qrels(files.qrels).to_dict() == {"q-dev": {"d-dev": 1}}
+    assert read_qrels(files.qrels).to_dict() == {"q-dev": {"d1": 1}}
     assert files.train_qrels is not None
-    assert read_qrels(files.train_qrels).to_dict() == {"q-train": {"d-train": 1}}
+    assert read_qrels(files.train_qrels).to_dict() == {"q-train": {"d1": 1}}
     with pytest.raises(InputError, match="unknown split 'tset'; there are"):
         find_files(CollectionConfig(path=str(home), split="tset"), tmp_path)

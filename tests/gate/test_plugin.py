@@ -124,8 +124,9 @@ def test_a_limit_names_the_worst_queries() -> None:
     assert rs.assert_at_least(SECOND, {"MRR": 0.8}, qrels=LIMITED)["RR"] > 0.83
     with pytest.raises(AssertionError) as missed:
         rs.assert_at_least(SECOND, {"hit@1": 0.9}, qrels=LIMITED, worst=2, texts=texts)
-    first, _, *worst = str(missed.value).splitlines()
+    first, _, *worst, why = str(missed.value).splitlines()
     assert first.startswith("Success@1 = 0.6667")
+    assert "explain(qrels, run, 'q0', 'Success@1')" in why
     assert [line.split(maxsplit=1)[1] for line in worst] == ["q0", "leek soup (q3)"]
     with pytest.raises(rs.QualityError) as missed:
         rs.assert_at_least(SECOND, {"P@1": 0.9}, qrels=LIMITED, worst=0)

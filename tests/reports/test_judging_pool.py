@@ -86,8 +86,8 @@ def test_needs_and_fields_come_from_queries_and_corpus(tmp_path: Path) -> None:
         '{"_id": "other", "text": "not in the pool"}\n'
     )
     pool = JudgingPool("p", (Pair("q1", "d1"),))
-    pool = pool.with_queries(query_texts(read_queries(tmp_path / "queries.jsonl")))
-    pool = pool.with_documents(document_texts(tmp_path / "corpus.jsonl", pool.doc_ids))
+    pool = pool.with_texts(query_texts(read_queries(tmp_path / "queries.jsonl")))
+    pool = pool.with_texts(documents=document_texts(tmp_path / "corpus.jsonl", {"d1"}))
     assert pool.queries["q1"] == QueryText("fish", (("narrative", "hot ones"),))
     assert pool.documents.keys() == {"d1"}
     document = pool.documents["d1"]

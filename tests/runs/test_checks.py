@@ -18,7 +18,7 @@ from rankscope.collection.queries import Queries
 from rankscope.errors import InputError, InvalidDataError
 from rankscope.findings import Code, Finding, Place
 from rankscope.runs.checks import RUN_CHECKS
-from rankscope.runs.mismatch import guess_mismatch
+from rankscope.runs.mismatch import nothing_in_common
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import validate_run
 
@@ -402,13 +402,14 @@ def test_guesses() -> None:
         (["a.txt", "b.txt"], ["a", "b"], "file ending"),
     ):
         for one, other in ((mine, theirs), (theirs, mine)):
-            assert guess in guess_mismatch(one, other, ["x"], ["y"]), mine
+            assert guess in nothing_in_common("query", one, other, ["x"], ["y"]), mine
     for prefix in ("doc:", "msmarco_passage_", "doc", "corpus/"):
         bare = ["10", "12", "7"]
         long = [prefix + id_ for id_ in bare]
         for one, other in ((long, bare), (bare, long)):
-            assert f"{prefix}10" in guess_mismatch(one, other, ["x"], ["y"])
-    assert guess_mismatch(["abc"], ["xyz"], ["x"], ["y"]) == ""
+            guess = nothing_in_common("query", one, other, ["x"], ["y"])
+            assert f"{prefix}10" in guess.partition(";")[2]
+    assert ";" not in nothing_in_common("query", ["abc"], ["xyz"], ["x"], ["y"])
 
 
 def test_numbers_that_meet_by_chance_are_not_swapped_columns(tmp_path: Path) -> None:

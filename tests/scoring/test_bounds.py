@@ -19,7 +19,9 @@ from rankscope.scoring.judgments import Judgments
 
 DOCS = list("abcdefgh")
 GRADES = st.dictionaries(
-    st.sampled_from(DOCS), st.sampled_from([-1.0, 0.0, 0.0, 0.5, 1.0, 1.0, 2.0, 3.0]), min_size=1
+    st.sampled_from(DOCS),
+    st.sampled_from([-2.0, -1.0, 0.0, 0.0, 0.5, 1.0, 1.0, 2.0, 3.0]),
+    min_size=1,
 )
 SCORES = st.dictionaries(
     st.sampled_from(DOCS), st.sampled_from([1.0, 1.0, 2.0]), min_size=1, max_size=6

@@ -37,8 +37,8 @@ def test_corpora(tmp_path: Path, name: str) -> None:
     made = rs.read_corpus(path)
     assert list(stream_doc_ids(path)) == made.ids
     assert all(document.title or document.text for document in islice(stream_corpus(path), 100))
-    made.write(tmp_path / "c.parquet")
-    assert rs.read_corpus(tmp_path / "c.parquet") == made
+    made.write(tmp_path / "c.jsonl")
+    assert rs.read_corpus(tmp_path / "c.jsonl") == made
     made.write(tmp_path / "c.tsv")
     texts = rs.read_corpus(tmp_path / "c.tsv").field("text")  # an empty cell is no field
     assert [text or "" for text in texts] == made.field("text")
@@ -50,8 +50,8 @@ def test_queries_and_judgments(tmp_path: Path, name: str) -> None:
     made = rs.read_queries(folder / "queries.jsonl")
     rows = [json.loads(line) for line in (folder / "queries.jsonl").read_text().splitlines()]
     assert made.to_dict() == {row.pop("_id"): row for row in rows}
-    made.write(tmp_path / "q.parquet")
-    assert rs.read_queries(tmp_path / "q.parquet") == made
+    made.write(tmp_path / "q.jsonl")
+    assert rs.read_queries(tmp_path / "q.jsonl") == made
     for path in sorted(folder.glob("qrels/*.tsv")):
         assert len(rs.read_qrels(path)) == len(path.read_text("utf-8").splitlines()) - 1
 

@@ -60,7 +60,7 @@ def changed(folder: Path, name: str, change: Callable[[Any], None]) -> None:
 def hashed(folder: Path, name: str) -> None:
     """Make the manifest, or of a page the file of times, believe in a file."""
     data = (folder / name).read_bytes()
-    is_page = name.endswith((".html", ".md"))
+    is_page = name.endswith(".html")
 
     def change(record: Any) -> None:
         entries = record["pages" if is_page else "artifacts"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,7 @@ EXPECTED = {"q1": {"d1": 1, "d4": 1}, "q2": {"d2": 1}}
         ("['d1' 'd 4']", ["d1", "d 4"]),  # as NumPy prints an array
         ("[1\n 2]", ["1", "2"]),
         ("['d1', 'd,4']", ["d1", "d,4"]),
+        ("[{'id': 'd1', 'at': None}]", [{"id": "d1", "at": None}]),  # as Python prints records
         ("[]", []),
         (" ", []),
     ],
@@ -48,6 +50,36 @@ def test_cells_of_a_list_are_taken_apart(tmp_path: Path) -> None:
     for cell in ("d1;d4", "d1|d4", '"d1, d4"', '"[""d1"", ""d4""]"', '"[d1, d4]"'):
         path.write_text(f"question,relevant_docs\nq1,{cell}\nq2,d2\n")
         assert rs.read_qrels(path).to_dict() == EXPECTED
+
+
+def test_what_cannot_be_taken_apart_is_refused() -> None:
+    with pytest.raises(InputError, match="JSON list"):
+        rs.Run([{"query": "q", "retrieved": "[{'id': float32(1)}]"}])
+
+
+def test_a_rank_that_is_named_as_the_score_is_one() -> None:
+    rows = [{"qid": "q", "doc": doc, "position": n} for n, doc in enumerate("abc", 1)]
+    assert rs.evaluate({"q": ["a"]}, rows, "RR", score="position")["RR"] == 1
+
+
+@pytest.mark.parametrize("doc", ["url", "source", "page", "doc_id"])
+def test_a_label_beside_a_document_is_its_grade(doc: str) -> None:
+    rows = [{"question": "q", doc: name, "label": grade} for name, grade in (("a", 2), ("z", 0))]
+    assert rs.evaluate(rows, {"q": ["x", "a"]}, "RR")["RR"] == 0.5
+
+
+def test_named_tuples_go_by_their_names() -> None:
+    row = namedtuple("row", ["topic", "asin", "position"])
+    rows = [row("q", doc, n) for n, doc in enumerate("abc", 1)]
+    assert rs.evaluate({"q": ["a"]}, rows, "RR", query="topic")["RR"] == 1
+    with pytest.raises(InputError, match="query="):
+        rs.Run(rows)
+
+
+def test_ids_in_a_column_for_answers_that_is_named() -> None:
+    rows = [{"qid": "q", "answers": "d1-1|d2-2", "found": "d9-9|d1-1"}]
+    scores = rs.evaluate(rows, measures="RR", query="qid", relevant="answers", retrieved="found")
+    assert scores["RR"] == 0.5
 
 
 def test_cells_of_one_document_are_not(tmp_path: Path) -> None:

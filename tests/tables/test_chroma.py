@@ -140,6 +140,7 @@ def test_several_fields() -> None:
 
 BAD: dict[str, tuple[Any, str]] = {
     "no id": ({"metadatas": [[{"label": "x"}]]}, "'label'"),
+    "an object as the id": ({"metadatas": [[{"hpo_id": {"a": 1}}]]}, "expected text"),
     "some without": (
         {"metadatas": [entries(["a"]), [*entries(["b"]), {"label": "x"}]]},
         "hpo_id",

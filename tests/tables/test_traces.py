@@ -1,4 +1,4 @@
-"""Traces of OpenTelemetry and OpenInference as runs and as queries."""
+"""Traces of OpenTelemetry and OpenInference as runs."""
 
 from __future__ import annotations
 
@@ -125,12 +125,12 @@ def written(tmp_path: Path, form: str) -> Path:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_traces_are_runs_and_queries(form: str, tmp_path: Path) -> None:
+def test_traces_are_runs(form: str, tmp_path: Path) -> None:
     values, pretty = FORMS[form], tmp_path / "traces.json"
     pretty.write_text(json.dumps(values if len(values) > 1 else values[0], indent=2))
     for path in (written(tmp_path, form), pretty):
         assert rs.read_run(path).to_dict() == rs.Run(values).to_dict() == RUN
-        assert dict(rs.read_queries(path).items()) == {"t1": "leek soup", "t2": "apple pie"}
+        assert rs.read_run(path).questions.texts == {"t1": "leek soup", "t2": "apple pie"}
 
 
 @pytest.mark.parametrize("form", ["otlp", "phoenix"])
@@ -158,7 +158,7 @@ def test_nested_attributes(tmp_path: Path) -> None:
     }
     path.write_text(json.dumps([one]))
     assert rs.read_run(path).to_dict() == {"t1": {"d1": 0.5}}
-    assert rs.read_queries(path)["t1"] == "q"
+    assert rs.read_run(path).questions.texts == {"t1": "q"}
 
 
 def test_several_retrievals_of_one_trace(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_several_retrievals_of_one_trace(tmp_path: Path) -> None:
     run = rs.read_run(path)
     assert set(run) == {"t1", "t1-2", "t1-3", "4"}
     assert run["t1-3"] == {}
-    assert rs.read_queries(path)["t1-3"] == "none"
+    assert run.questions.texts["t1-3"] == "none"
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:

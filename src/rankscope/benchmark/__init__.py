@@ -6,6 +6,6 @@ these, `check` looks at each run, `score` scores and compares, `diagnose` looks 
 `outcome` makes the records with the verdict, and `write` puts all of it into a `folder`.
 
 Beside them: `verify` scores a folder's runs again, `changes` compares two folders, `listing` lists
-them, `by_language` runs one benchmark per language, `fetch_runs` writes runs alone, `targets` says
-what should be reached, `case_validation` checks golden sets, `project` starts a project.
+them, `by_language` runs one benchmark per language, `targets` says what should be reached,
+`case_validation` checks golden sets, `project` starts a project.
 """

@@ -111,6 +111,13 @@ def _compare(
 ) -> tuple[Path, LanguageReport]:
     """Write what the benchmarks of several languages have in common; return where, and what."""
     values, members = _values(results)
+    if not values:
+        broken = [
+            f"{code}: {system.name}: {system.broken}"
+            for code, result in results.items()
+            for system in result.report.systems
+        ]
+        raise InputError(f"no system could be scored in any language ({broken[0]})")
     settings = loaded.config.statistics.settings
     queries, _ = questions_of_cases(loaded)
     asked = [(query_id, queries[query_id], queries.metadata[query_id]) for query_id in queries]

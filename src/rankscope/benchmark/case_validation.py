@@ -30,7 +30,7 @@ from rankscope.runs.validation import Reference, passes_over_ids
 from rankscope.statistics.power import detectable_difference
 from rankscope.tables.columns import NO_COLUMNS, Columns, role_of
 from rankscope.tables.jsontext import read_json, read_json_lines
-from rankscope.tables.record_rows import read_records
+from rankscope.tables.records import read_records
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike

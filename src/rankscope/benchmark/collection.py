@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,7 @@ from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.records.report import CollectionInfo, OntologyInfo
 from rankscope.retrieval.protocol import Query, fingerprint, queries_of
 from rankscope.retrieval.stages.training import Training
-from rankscope.runs.collapsing import Chunking, names_table
+from rankscope.runs.collapsing import Chunking
 from rankscope.runs.validation import Reference
 from rankscope.scoring.judgments import Judgments
 from rankscope.tables.cases import is_unanswered, language_code
@@ -167,7 +166,7 @@ def load_collection(loaded: LoadedConfig, cache: Path) -> Collection:
             f"{files.source}: none of its queries is judged in {files.qrels}; check that both use "
             "the same query ids"
         )
-    chunking = _chunking(config, folder)
+    chunking = None if config.doc_id_from is None else Chunking.of(config.doc_id_from)
     training = _training(loaded.config.training, learnt, everything, qrels)
     judgments = Judgments(qrels, remember=True, no_answer=unanswered)
     judgments.ontology = ontology
@@ -188,7 +187,7 @@ def load_collection(loaded: LoadedConfig, cache: Path) -> Collection:
         qrels_sha256=judgments.fingerprint,
         training=None if training is None else trained,
         no_answer=tuple(query.query_id for query in asked if query.query_id in judgments.no_answer),
-        chunks_sha256=None if chunking is None else fingerprint(*chunking.identity),
+        chunks_sha256=None if chunking is None else fingerprint(chunking.rule),
         decisions_sha256=_hash_of_file(decisions),
         ratings_sha256=_hash_of_file(ratings),
         ontology=None if ontology is None else _about_ontology(ontology),
@@ -245,15 +244,6 @@ def _ontology(
 def _about_ontology(ontology: Ontology) -> OntologyInfo:
     same = set(OntologyInfo.model_fields) - {"terms"}
     return OntologyInfo(terms=len(ontology), **{name: getattr(ontology, name) for name in same})
-
-
-def _chunking(config: CollectionConfig, folder: Path) -> Chunking | None:
-    """Read how chunks become documents; the path of a table starts in ``folder``."""
-    if config.doc_id_from is None:
-        return None
-    table = folder / config.doc_id_from
-    rule: Any = table if names_table(str(table)) else config.doc_id_from
-    return replace(Chunking.of(rule), rule=config.doc_id_from)
 
 
 def _findings(asked: Iterable[Query], qrels: Qrels, source: str) -> tuple[Finding, ...]:

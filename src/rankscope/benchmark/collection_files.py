@@ -123,10 +123,10 @@ def _in_folder(
             inside.split(trained, "training.split")
         learnt = inside.qrels.get(trained)
     return CollectionFiles(
-        inside.place("queries", split) or home,
+        inside.tables.get("queries", home),
         inside.qrels[split],
         name,
-        inside.place("corpus", split),
+        inside.tables.get("corpus"),
         None if learnt == inside.qrels[split] else learnt,
         split,
     )

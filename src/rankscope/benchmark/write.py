@@ -23,6 +23,7 @@ from rankscope.benchmark.folder import (
     values_file,
 )
 from rankscope.benchmark.outcome import TOP, Outcome, manifest_of, reports_of
+from rankscope.diagnosis.pareto import pareto
 from rankscope.document.markdown import as_markdown
 from rankscope.files import replacing
 from rankscope.measures.language import Measure
@@ -43,6 +44,9 @@ from rankscope.reports.explorer.contents import Contents, contents_of_experiment
 from rankscope.reports.explorer.packing import report_page
 from rankscope.tables.frames import parquet_bytes
 from rankscope.tables.writing import write_trec_or_jsonl
+
+PAGE = "BenchmarkReport.html"
+COMPARISON_PAGE = "BenchmarkComparison.md"
 
 LONGEST_TEXT = 1_000
 """So many characters of a document's text are kept."""
@@ -85,6 +89,7 @@ def write_experiment(
     for name, evaluation in evaluations.items():
         write(report_file(name), evaluation.to_json())
     write(REPORT, report.to_json())
+    write(COMPARISON_PAGE, comparison_page(report))
     manifest = manifest_of(
         outcome,
         report,
@@ -93,10 +98,8 @@ def write_experiment(
         artifacts=folder.files(),
     )
     write(MANIFEST, manifest.to_json())
-    drawn = pages(report, manifest, folder.folder)
-    for name, text in drawn.items():
-        write(name, text)
-    timings = ExperimentTimings.of(report, started, [described(name) for name in drawn])
+    write(PAGE, pages(report, manifest, folder.folder)[PAGE])
+    timings = ExperimentTimings.of(report, started, [described(PAGE)])
     write(TIMINGS, timings.to_json())
     return report
 
@@ -160,15 +163,18 @@ def _top(outcome: Outcome, name: str) -> pl.DataFrame:
 # --- pages ---------------------------------------------------------------------------------------
 
 
+def comparison_page(report: BenchmarkReport) -> str:
+    """Draw what a report says but for times, so that every run of a benchmark draws the same."""
+    analyses = report.analyses.model_copy(update={pareto.name: None})
+    untimed = report.model_copy(update={"analyses": analyses, "created": ""})
+    return as_markdown(benchmark_document(untimed, with_times=False))
+
+
 def pages(report: BenchmarkReport, manifest: ExperimentManifest, folder: Path) -> dict[str, str]:
     """Draw the pages of a report of what is in its folder, by file."""
+    document = benchmark_document(report, manifest=manifest)
     contents = folder_contents(report, folder, manifest)
-    return {
-        "BenchmarkComparison.md": as_markdown(benchmark_document(report, with_times=False)),
-        "BenchmarkReport.html": report_page(
-            benchmark_document(report, manifest=manifest), contents
-        ),
-    }
+    return {COMPARISON_PAGE: comparison_page(report), PAGE: report_page(document, contents)}
 
 
 def folder_contents(

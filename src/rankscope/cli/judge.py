@@ -130,12 +130,14 @@ def _chosen_pool(
         whole = pool_of_runs(answers, options["depth"], names)
     if options["queries"] is not None:
         known = query_texts(read_queries(options["queries"]))
-        _check_shared(frozenset(whole.query_ids), known, "query", options["queries"])
-        whole = whole.with_queries(known)
+        query_ids = frozenset(pair.query_id for pair in whole.pairs)
+        _check_shared(query_ids, known, "query", options["queries"])
+        whole = whole.with_texts(known)
     if options["corpus"] is not None:
-        documents = document_texts(options["corpus"], whole.doc_ids)
-        _check_shared(whole.doc_ids, documents, "document", options["corpus"])
-        whole = whole.with_documents(documents)
+        doc_ids = frozenset(pair.doc_id for pair in whole.pairs)
+        documents = document_texts(options["corpus"], doc_ids)
+        _check_shared(doc_ids, documents, "document", options["corpus"])
+        whole = whole.with_texts(documents=documents)
     return whole
 
 
@@ -173,8 +175,9 @@ def _of_experiment(folder: Path) -> JudgingPool:
         )
     pool = pool_of(unjudged.judge, folder.resolve().name)
     if inside(folder, QUERIES).is_file():
-        pool = pool.with_queries(query_texts(read_queries(inside(folder, QUERIES))))
+        pool = pool.with_texts(query_texts(read_queries(inside(folder, QUERIES))))
     corpus = inside(folder, DOCUMENTS)
     if corpus.is_file():
-        pool = pool.with_documents(document_texts(corpus, pool.doc_ids))
+        doc_ids = {pair.doc_id for pair in pool.pairs}
+        pool = pool.with_texts(documents=document_texts(corpus, doc_ids))
     return pool

@@ -7,7 +7,7 @@ from typing import Any
 
 from rankscope.errors import shown
 from rankscope.tables.columns import RecordLayout
-from rankscope.tables.record_rows import Record, identified, records_of
+from rankscope.tables.records import Record, identified, records_of
 
 Reader = Callable[[Any], Any]
 """Reads a cell; raises a ValueError that says what is expected of it."""

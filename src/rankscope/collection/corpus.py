@@ -17,8 +17,7 @@ from rankscope.collection.markup import read_documents
 from rankscope.errors import UnknownNameError
 from rankscope.files import PathLike
 from rankscope.tables.columns import RecordLayout, TextFormat
-from rankscope.tables.record_rows import Row, identify, read_records
-from rankscope.tables.record_table import RecordTable
+from rankscope.tables.records import RecordTable, Row, identify, read_records
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +43,7 @@ CORPUS = RecordLayout(
     text_names=(*_TEXTS, *TITLES),
     columns=("title", "text"),
     markup={"trec": TextFormat(r"<(DOC[\s>]|[?!])", read_documents)},
-    read_only=("trec",),
+    read_only=("parquet", "xlsx", "trec"),
 )
 
 
@@ -227,10 +226,10 @@ def stream_corpus(
 def stream_doc_ids(
     path: PathLike, *, format: str | None = None, doc: str | None = None
 ) -> Iterator[str]:
-    """Pass over the document ids of a file once, looking at as little else as possible.
+    """Pass over the document ids of a file once.
 
     Like `stream_corpus`, but the other fields may go unchecked.
     """
     layout = CORPUS.keyed(doc)
-    for record in read_records(path, layout, format=format, ids_only=layout.key is None):
+    for record in read_records(path, layout, format=format):
         yield identify(record, layout)[0]

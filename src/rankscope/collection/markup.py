@@ -19,7 +19,7 @@ from rankscope.files import decoded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from rankscope.tables.record_rows import Row
+    from rankscope.tables.records import Row
 
 # --- topics
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from rankscope.collection.markup import read_topics
 from rankscope.files import PathLike
 from rankscope.tables.columns import RecordLayout, TextFormat
-from rankscope.tables.record_rows import Row
-from rankscope.tables.record_table import RecordTable
+from rankscope.tables.records import RecordTable, Row
 
 __all__ = ["Queries", "read_queries"]
 
@@ -30,7 +29,7 @@ QUERIES = RecordLayout(
     columns=("text",),
     needs_text=True,
     markup={"trec": TextFormat("<", read_topics)},
-    read_only=("trec", "traces"),
+    read_only=("parquet", "xlsx", "trec"),
 )
 
 
@@ -85,7 +84,7 @@ def read_queries(path: PathLike, *, format: str | None = None, query: str | None
     """Read queries from a file, or from standard input (``-``).
 
     Formats: ``jsonl`` (as in BEIR), ``json``, ``tsv``, ``csv``, ``parquet``, topics as SGML or XML
-    (``trec``), and the questions of ``traces``, found from content and name unless ``format`` names
+    (``trec``), found from content and name unless ``format`` names
     one; compressed or not. Of a folder that is a collection, its queries
     are read, and of one that holds case files, all of their cases. ``query`` names the column
     of the id, where it goes by no known name.

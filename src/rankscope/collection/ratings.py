@@ -26,7 +26,7 @@ from rankscope.tables.columns import (
     folded,
     rater_columns,
 )
-from rankscope.tables.record_rows import Record, checked_id, records_of
+from rankscope.tables.records import Record, checked_id, records_of
 
 RATINGS = RecordLayout(
     kind="ratings",

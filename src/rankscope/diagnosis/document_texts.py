@@ -10,7 +10,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -31,9 +30,6 @@ LONGEST_TITLE = 80
 _NO_BLANKS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _WORD = rf"[{_NO_BLANKS}]|[\w--[{_NO_BLANKS}]]+"
 """Letters and digits in a row; of scripts without blanks between words, each character."""
-
-_CHUNK = 1 << 22
-"""About so many characters are taken apart at a time: their words need much more room."""
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -57,13 +53,6 @@ def _taken_apart(forms: Sequence[str]) -> pl.Series:
     return pl.Series(forms, dtype=pl.String).str.extract_all(_WORD)
 
 
-def chunks(lengths: Sequence[int] | IntArray) -> list[slice]:
-    """Part texts of some lengths into stretches that are not too long."""
-    ends = np.cumsum(lengths, dtype=np.int64) // _CHUNK
-    starts = np.flatnonzero(np.diff(ends, prepend=-1)).tolist()
-    return [slice(start, end) for start, end in pairwise([*starts, len(ends)])]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
     """The words of some texts, one after the other, as hashes."""
@@ -75,16 +64,12 @@ class Words:
 
     @classmethod
     def of(cls, forms: Sequence[str]) -> Words:
-        """Take texts in their normal form apart, some at a time."""
-        hashes, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-        for part in chunks([len(form) for form in forms]):
-            lists = _taken_apart(forms[part])
-            lengths = lists.list.len()
-            words = lists.filter(lengths > 0).explode()
-            hashes.append(words.hash().to_numpy())
-            sizes.append(lengths.to_numpy().astype(np.int64))
-        ends = np.cumsum(np.concatenate(sizes))
-        return cls(np.concatenate(hashes), np.concatenate([[0], ends]))
+        """Take texts in their normal form apart."""
+        lists = _taken_apart(forms)
+        lengths = lists.list.len()
+        hashes = lists.filter(lengths > 0).explode().hash().to_numpy()
+        ends = np.cumsum(lengths.to_numpy().astype(np.int64))
+        return cls(hashes, np.concatenate([[0], ends]))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -8,7 +8,6 @@ counts; the others tell how far it agrees with itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -21,15 +20,13 @@ from rankscope.diagnosis.rater_comparisons import (
     QRELS,
     RatedPairs,
     RaterComparison,
-    SelfAgreement,
-    compare_raters,
-    self_agreements,
-)
-from rankscope.diagnosis.rater_orders import (
     RaterOrder,
     RaterOrders,
+    SelfAgreement,
+    compare_raters,
     rater_orders,
     reason_against,
+    self_agreements,
 )
 from rankscope.diagnosis.show import part_table, query_table, titled
 from rankscope.document.blocks import Block, sentences, shortened
@@ -45,9 +42,6 @@ from rankscope.statistics.rater_agreement import (
     RaterAgreement,
     agreements,
 )
-
-if TYPE_CHECKING:
-    pass
 
 RESAMPLES = 1_000
 """So many resamples at most are drawn for the intervals of agreement."""

@@ -14,7 +14,6 @@ from itertools import chain, combinations
 from rankscope.diagnosis.analysis import Analysed, Config, Inputs, Row, analysis, found
 from rankscope.diagnosis.show import system_table, titled
 from rankscope.document.blocks import Block, Curve, Plot, Table
-from rankscope.errors import UnknownNameError
 from rankscope.findings import Finding, declare
 from rankscope.part import Part
 from rankscope.statistics.comparison import compare_pairs
@@ -43,13 +42,6 @@ NOT_SHOWN_WORTH = declare(
     meaning="""A system has the best mean at its cost, and is not shown to be better than one that
     costs less; corrected over the pairs of systems.""",
 )
-
-
-class ParetoConfig(Config):
-    """Which way costs are read."""
-
-    higher: tuple[str, ...] = ()
-    """Costs of which more is better, such as a throughput."""
 
 
 class PricedSystem(Row):
@@ -94,8 +86,6 @@ class ParetoFront(Part):
 
     cost: str
     """The cost."""
-    higher_is_better: bool
-    """Whether more of the cost is better, as of a throughput."""
     systems: tuple[PricedSystem, ...]
     """The systems whose cost is known, the cheapest first."""
     left_out: tuple[str, ...]
@@ -114,16 +104,12 @@ class Pareto(Analysed):
 @analysis(
     title="Quality against cost",
     needs=("scores", "costs"),
-    written="pareto: {higher: [throughput_qps]}",
     place=38,
 )
-def pareto(config: ParetoConfig, inputs: Inputs) -> Pareto:
+def pareto(_: Config, inputs: Inputs) -> Pareto:
     """Which systems are worth what they cost: the Pareto front, and what is shown."""
     matrix = inputs.main_matrix()
     names = list(dict.fromkeys(name for costs in inputs.costs.values() for name in costs))
-    for name in config.higher:
-        if name not in names:
-            raise UnknownNameError("cost (pareto)", name, names)
     chosen = list(combinations(range(len(matrix.systems)), 2))
     pairs = list(compare_pairs(matrix, chosen, inputs.settings)) if chosen else []
     fronts = []
@@ -134,7 +120,7 @@ def pareto(config: ParetoConfig, inputs: Inputs) -> Pareto:
             if cost in inputs.costs.get(system, {})
         }
         if len(known) >= 2:
-            fronts.append(_front(matrix, pairs, cost, known, higher=cost in config.higher))
+            fronts.append(_front(matrix, pairs, cost, known))
     inputs.require(fronts, "it needs the costs of two systems at least")
     findings = [] if inputs.costs_are_times else [_findings(each, pairs, inputs) for each in fronts]
     return Pareto(
@@ -152,13 +138,12 @@ def _show(result: Pareto) -> Iterator[Block | None]:
 
 
 def _front(
-    matrix: Matrix, pairs: Sequence[Pair], cost: str, costs: Mapping[str, float], *, higher: bool
+    matrix: Matrix, pairs: Sequence[Pair], cost: str, price: Mapping[str, float]
 ) -> ParetoFront:
     """Find the front of one cost."""
     means = {name: matrix.mean(0, place) for place, name in enumerate(matrix.systems)}
     sign = 1 if matrix.scales[0].higher_is_better else -1
     worth = {name: sign * round(mean, 12) for name, mean in means.items()}
-    price = {name: -value if higher else value for name, value in costs.items()}
     order = sorted(price, key=price.__getitem__)  # equal ones as they were
     sides = [(each.system, each.base) for each in pairs]
     better = {pair for pair, each in zip(sides, pairs, strict=True) if each.verdict == "better"}
@@ -179,7 +164,7 @@ def _front(
         systems.append(
             PricedSystem(
                 system=name,
-                cost=costs[name],
+                cost=price[name],
                 quality=means[name],
                 dominated_by=tuple(above),
                 beaten_by=tuple(other for other in above if (other, name) in better),
@@ -188,15 +173,13 @@ def _front(
         )
     return ParetoFront(
         cost=cost,
-        higher_is_better=higher,
         systems=tuple(systems),
-        left_out=tuple(name for name in means if name not in costs),
+        left_out=tuple(name for name in means if name not in price),
     )
 
 
 def _findings(front: ParetoFront, pairs: Sequence[Pair], inputs: Inputs) -> Iterator[Finding]:
     prices = {row.system: row.price for row in front.systems}
-    has = "has" if front.higher_is_better else "costs"
 
     def sentence(row: PricedSystem) -> str:
         other = row.beaten_by[0] if row.beaten_by else row.not_better_than[0]
@@ -205,7 +188,7 @@ def _findings(front: ParetoFront, pairs: Sequence[Pair], inputs: Inputs) -> Iter
         turned = pair.base == row.system
         words = measured(pair.difference, pair.interval, p_of(pair), turned=turned)
         return (
-            f"{row.system} {has} {row.price} {front.cost} against {prices[other]} of {other} and "
+            f"{row.system} costs {row.price} {front.cost} against {prices[other]} of {other} and "
             f"{verdict}: {inputs.main} {words}"
         )
 
@@ -217,13 +200,15 @@ def _findings(front: ParetoFront, pairs: Sequence[Pair], inputs: Inputs) -> Iter
 
 def _table(front: ParetoFront, measure: str) -> Table | None:
     unknown = f"{front.cost} is not known of {listed(front.left_out, 10)}"
-    cost = titled(front.cost) + (" (more is better)" if front.higher_is_better else "")
     table = system_table(
         front.systems,
         f"{measure} against {front.cost}",
         legend=["on_front"],
         notes=[unknown] if front.left_out else [],
-        columns=f"price: {cost} | quality: {measure} | on_front: front | shown: what the tests say",
+        columns=(
+            f"price: {titled(front.cost)} | quality: {measure} | on_front: front | "
+            "shown: what the tests say"
+        ),
     )
     if table is None:
         return None

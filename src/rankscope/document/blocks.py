@@ -346,16 +346,6 @@ class Document:
         for section in self.sections:
             yield from section.all_blocks
 
-    @property
-    def first_table(self) -> Table | None:
-        """The first table of all sections."""
-        return next((block for block in self.blocks if isinstance(block, Table)), None)
-
-
-def good_if(is_good: bool) -> Tone:
-    """Return the tone of an answer."""
-    return "good" if is_good else "bad"
-
 
 class HasEnds(Protocol):
     """Any interval."""

@@ -13,7 +13,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from rankscope.document.blocks import Lines
+from rankscope.document.blocks import Lines, Table
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Document, Value
@@ -27,7 +27,8 @@ def as_csv(document: Document, *, raw: bool = False) -> str:
 
     ``raw``: text is left as it is, also where a spreadsheet would take it for a formula.
     """
-    table = document.data() if document.data else document.first_table
+    tables = (block for block in document.blocks if isinstance(block, Table))
+    table = document.data() if document.data else next(tables, None)
     if table is None:
         return ""
     write_field = _field if raw else _safe_field

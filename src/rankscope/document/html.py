@@ -31,8 +31,8 @@ from rankscope.document.blocks import (
 from rankscope.document.plots import figure
 from rankscope.document.text import (
     LONGEST_TEXT,
-    SIGNS,
     behind,
+    finding_texts,
     for_page,
     interval_of,
     number,
@@ -41,7 +41,6 @@ from rankscope.document.text import (
     title_of,
     value_of,
 )
-from rankscope.errors import counted
 from rankscope.printing import visible_lines
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def _sections(document: Document, level: int) -> Iterator[str]:
         yield from answer_parts(document.answer, level, document.names)
     for place, section in enumerate(document.sections):
         if section.all_blocks:
-            yield from section_parts(section, level, key=str(place), is_first=place == 0)
+            yield from section_parts(section, level, key=str(place))
 
 
 def answer_parts(
@@ -157,7 +156,6 @@ def section_parts(
     *,
     key: str,
     link: str = "",
-    is_first: bool = False,
     is_closed: bool = False,
     linked: bool = False,
 ) -> Iterator[str]:
@@ -172,7 +170,7 @@ def section_parts(
         yield f'<details class="section"{name}>'
         yield f"<summary>{_heading(section.title, level)}{finding}</summary>"
     else:
-        yield f"<section{name}{_lead(section) if is_first else ''}>"
+        yield f"<section{name}>"
         if section.title:
             yield _heading(section.title, level)
     inner = level + 1 if section.title else level
@@ -187,15 +185,6 @@ def section_parts(
 
 def _heading(title: str, level: int) -> str:
     return f"<h{level}>{_safe(title)}</h{level}>"
-
-
-def _lead(section: Section) -> str:
-    """Set the first section apart if it says the result in words."""
-    first = section.all_blocks[0]
-    if not isinstance(first, Sentences) or not first.sentences:
-        return ""
-    tone = first.sentences[0].tone
-    return f' class="lead {tone}"' if tone in _TONE_SIGNS else ' class="lead"'
 
 
 def _block(block: Block, level: int, key: str, *, linked: bool) -> str:
@@ -272,21 +261,10 @@ def _sentences(block: Sentences) -> str:
 
 
 def _finding(finding: Finding, level: int) -> str:
-    who = "" if finding.system is None else f"{finding.system}: "
-    sign = f'<span class="sign" aria-hidden="true">{SIGNS[finding.severity]}</span>'
-    name = _safe(f"{finding.severity}: {who}{finding.name.replace('-', ' ')}")
-    count = f"{finding.code}, {counted(finding.count, finding.unit)}"
-    lines = [
-        f'<div class="finding severity-{finding.severity}">',
-        f'<h{level}>{sign}{name} <span class="note">{_safe(count)}</span></h{level}>',
-        f"<p>{_safe(finding.message)}</p>",
-        f'<p class="quiet">What to do: {_safe(finding.advice)}</p>',
-    ]
-    if finding.places:
-        more = finding.count - len(finding.places)
-        where = ", ".join(f"<code>{_safe(place)}</code>" for place in finding.places)
-        lines.append(f'<p class="quiet">{where}{f" and {more:,} more" if more > 0 else ""}</p>')
-    return _join([*lines, "</div>"])
+    head, *lines = finding_texts(finding)
+    texts = _join(f"<p>{_safe(line)}</p>" for line in lines)
+    kind = f"finding severity-{finding.severity}"
+    return f'<div class="{kind}">\n{_heading(head, level)}\n{texts}\n</div>'
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -323,7 +301,7 @@ def _grid(table: Table, *, linked: bool) -> str:
     axis, rows = drawn_axis(table), []
     for row in table.rows:
         cells = [
-            _axis_cell(axis, cell)
+            f'<td class="axis">{"" if axis is None else axis_cell(axis, cell)}</td>'
             if column.kind == "whisker"
             else _cell(
                 cell,
@@ -349,10 +327,6 @@ def _grid(table: Table, *, linked: bool) -> str:
             "</tbody></table>",
         ]
     )
-
-
-def _axis_cell(axis: DrawnAxis | None, cell: Cell) -> str:
-    return f'<td class="axis">{"" if axis is None else axis_cell(axis, cell)}</td>'
 
 
 def _head(column: Column, axis: DrawnAxis | None) -> str:

@@ -19,7 +19,7 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.text import (
     behind,
-    finding_line,
+    finding_texts,
     for_text,
     interval_of,
     readable,
@@ -103,7 +103,7 @@ def _block(block: Block, number: int) -> Iterator[str]:
                 map(escaped, point.all_lines)
             )
     elif isinstance(block, Findings):
-        yield from (escaped(finding_line(finding)) for finding in block.findings)
+        yield from (escaped("; ".join(finding_texts(each))) for each in block.findings)
     elif isinstance(block, Notes):
         yield _small(block.texts)
     elif isinstance(block, Code):

@@ -21,7 +21,7 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.text import (
     behind,
-    finding_line,
+    finding_texts,
     for_text,
     interval_of,
     readable,
@@ -153,7 +153,8 @@ class _Writer:
         elif isinstance(block, Points):
             yield [self.point(point) for point in block.points]
         elif isinstance(block, Findings):
-            yield self.listed(map(finding_line, block.findings)) or ["No findings."]
+            lines = ["; ".join(finding_texts(finding)) for finding in block.findings]
+            yield self.listed(lines) or ["No findings."]
         elif isinstance(block, Notes):
             yield self.listed(block.texts)
         elif isinstance(block, Code):

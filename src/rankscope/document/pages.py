@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
+from itertools import islice
 from typing import TYPE_CHECKING, get_args
 
 from rankscope.document.blocks import Part
@@ -95,7 +96,6 @@ def page_pieces(document: Document, explorer: Explorer | None = None) -> Iterato
                     2,
                     key=link,
                     link=link,
-                    is_first=section is document.sections[0],
                     is_closed=is_closed,
                     linked=explorer is not None,
                 )
@@ -104,7 +104,7 @@ def page_pieces(document: Document, explorer: Explorer | None = None) -> Iterato
         yield "</div>\n"
     yield '</main>\n<div class="live" id="live" role="status" aria-live="polite"></div>\n'
     data = iter(() if explorer is None else explorer.data)
-    yield from (_block(*block) for block in _first(data))
+    yield from (_block(*block) for block in islice(data, 1))
     yield f"<script>{script}</script>\n"
     yield from (_block(*block) for block in data)
     yield "</body>\n</html>\n"
@@ -123,11 +123,6 @@ def _facts(facts: Sequence[tuple[str, str]]) -> str:
         for label, fact in facts
     )
     return f'<dl class="facts">{rows}</dl>\n' if rows else ""
-
-
-def _first(data: Iterator[tuple[str, str]]) -> Sequence[tuple[str, str]]:
-    first = next(data, None)
-    return () if first is None else (first,)
 
 
 def _block(name: str, text: str) -> str:
@@ -149,14 +144,11 @@ def _policy(script: str, style: str) -> str:
     )
 
 
-Placed = list[tuple[str, "Section"]]
-"""Sections with what they are linked by."""
-
-
-def _parts(document: Document) -> dict[Part, Placed]:
+def _parts(document: Document) -> dict[Part, list[tuple[str, Section]]]:
+    """Return the sections of each part, with what they are linked by."""
     sections = [section for section in document.sections if section.all_blocks]
     placed = list(zip(section_ids(section.title for section in sections), sections, strict=True))
-    parts: dict[Part, Placed] = {}
+    parts: dict[Part, list[tuple[str, Section]]] = {}
     for name in get_args(Part):
         chosen = [(link, section) for link, section in placed if section.part == name]
         if chosen:

@@ -31,8 +31,8 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.text import (
     NOTHING,
-    SIGNS,
     behind,
+    finding_texts,
     for_text,
     interval_of,
     readable,
@@ -40,12 +40,10 @@ from rankscope.document.text import (
     title_of,
     value_of,
 )
-from rankscope.errors import counted
 from rankscope.printing import visible
 
 if TYPE_CHECKING:
     from rankscope.document.blocks import Block, Document
-    from rankscope.findings import Finding
 
 WIDTH = 100
 """How wide plain text is."""
@@ -176,30 +174,13 @@ def _hanging(console: Console, text: Text, lead: Text | str) -> None:
 def _draw_findings(block: Findings, console: Console) -> None:
     if not block.findings:
         _line(console, Text("no findings", "dim"))
-    else:
-        for place, finding in enumerate(block.findings):
-            if place:
-                console.print()
-            _draw_finding(finding, console)
-
-
-def _draw_finding(finding: Finding, console: Console) -> None:
-    system = "" if finding.system is None else f"  {readable(finding.system)}"
-    head = Text.assemble(
-        (f"{SIGNS[finding.severity]} {finding.severity:<7} ", _SEVERITIES[finding.severity]),
-        (f" {readable(finding.code)} {readable(finding.name)}", "bold"),
-        (f"{system}  {counted(finding.count, finding.unit)}", "dim"),
-    )
-    _line(console, head)
-    lines = [
-        Text(readable(finding.message)),
-        Text.assemble(("do: ", "bold"), readable(finding.advice)),
-        *(Text(f"at: {readable(place)}", "dim") for place in finding.places),
-    ]
-    if finding.count > len(finding.places) > 0:
-        lines.append(Text(f"    and {finding.count - len(finding.places):,} more", "dim"))
-    for line in lines:
-        _hanging(console, line, " " * 11)
+    for place, finding in enumerate(block.findings):
+        if place:
+            console.print()
+        head, *lines = finding_texts(finding)
+        _line(console, Text(readable(head), _SEVERITIES[finding.severity]))
+        for line in lines:
+            _hanging(console, Text(readable(line)), "  ")
 
 
 # --- tables --------------------------------------------------------------------------------------

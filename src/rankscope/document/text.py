@@ -119,13 +119,6 @@ def behind(cell: Cell, column: Column) -> str:
     return " ".join(f"({part})" for part in (change, cell.note) if part)
 
 
-def plain_cell(cell: Cell, column: Column) -> str:
-    """Return all that a cell shows, as plain text."""
-    value = value_of(cell, column) + cell.marker
-    parts = (value, interval_of(cell, column), cell.letters, behind(cell, column))
-    return " ".join(filter(None, parts))
-
-
 def title_of(column: Column) -> str:
     """Return a column's title with its note."""
     return f"{column.title} ({column.note})" if column.note else column.title
@@ -155,12 +148,17 @@ def table_notes(table: Table, best_sign: str) -> list[str]:
     return [*([f"{best_sign} {table.best}"] if has_best else []), *table.notes]
 
 
-def finding_line(finding: Finding) -> str:
-    """Return a finding in one line, for forms that have nothing better."""
-    who = "" if finding.system is None else f"{finding.system}: "
+def finding_texts(finding: Finding) -> list[str]:
+    """Return what a finding says: its head, the message, what to do, and where it was seen."""
     count = counted(finding.count, finding.unit)
-    head = f"{SIGNS[finding.severity]} {finding.severity} {finding.code} ({finding.name}, {count})"
-    more = finding.count - len(finding.places)
-    where = ", ".join(map(str, finding.places))
-    seen = f" ({where}{f' and {more:,} more' if more > 0 else ''})" if where else ""
-    return f"{head}: {who}{finding.message}{seen}. What to do: {finding.advice}"
+    who = "" if finding.system is None else f"{finding.system}: "
+    lines = [
+        f"{SIGNS[finding.severity]} {finding.severity} {finding.code} {finding.name}, {count}",
+        f"{who}{finding.message}",
+        f"What to do: {finding.advice}",
+    ]
+    if finding.places:
+        more = finding.count - len(finding.places)
+        where = ", ".join(map(str, finding.places))
+        lines.append(f"Seen at {where}{f' and {more:,} more' if more > 0 else ''}")
+    return lines

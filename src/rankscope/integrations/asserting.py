@@ -192,5 +192,8 @@ def _message(
             text = texts.get(query_id, query_id)
             label = query_id if text == query_id else f"{text} ({query_id})"
             lines.append(f"  {value:.4f}  {shortened(label)}")
+        if values:
+            first = next(iter(values))
+            lines.append(f"To see why: rankscope.explain(qrels, run, {first!r}, {limit.measure!r})")
         parts.append("\n".join(lines))
     return "\n\n".join(parts)

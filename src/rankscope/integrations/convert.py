@@ -30,7 +30,7 @@ from rankscope.tables.columns import (
     folded,
     role_of,
 )
-from rankscope.tables.detection import read_head, sniff
+from rankscope.tables.detection import HEAD, sniff
 from rankscope.tables.frames import ParquetFile
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ _HINTS: tuple[tuple[str, Kind], ...] = (
 )
 
 
+_SPAN = re.compile(rb'"(?:resource_?[sS]pans|(?:context\.)?span_?[iI]d)"\s*:')
 _CASES = re.compile(rb'"expected_?(?:\w{1,40}_)?ids"\s*:')
 _ASKED = re.compile(rb'"(?:question|query|user_input|retrieved\w*|results)"\s*:')
 
@@ -78,7 +79,7 @@ def guess_kind(path: PathLike, *, written_to: PathLike = "") -> Kind:
 
 def _kind_by_content(path: PathLike, hint: Kind | None) -> Kind | None:
     with open_bytes(path) as stream:
-        head = read_head(stream)
+        head = stream.read(HEAD)
         sniffed = sniff(head, suffix_of(path))
         if sniffed.content == "parquet":
             file = ParquetFile(head + stream.read(), source=source_name(path))
@@ -87,8 +88,8 @@ def _kind_by_content(path: PathLike, hint: Kind | None) -> Kind | None:
         return "queries"
     if re.match(r"\s*<DOC[\s>]", sniffed.line, re.I):
         return "corpus"
-    if sniffed.is_trace:
-        return "queries" if hint == "queries" else "run"
+    if sniffed.content.startswith("json") and _SPAN.search(head):
+        return "run"
     if sniffed.content.startswith("json") and _CASES.search(head) and not _ASKED.search(head):
         return "queries" if hint == "queries" else "qrels"
     kind = _kind_by_names(sniffed.names)

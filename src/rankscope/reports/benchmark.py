@@ -32,14 +32,13 @@ from rankscope.document.views import view
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
 from rankscope.reports.comparison_page import how_tested
-from rankscope.reports.definitions import meanings
+from rankscope.reports.definitions import coverage_section, meanings
 from rankscope.reports.diagnosed import (
     analysis_sections,
     careful_point,
     findings_section,
     fix_first,
 )
-from rankscope.reports.mean_coverage import coverage_section
 from rankscope.reports.system_tables import (
     Mean,
     SystemLine,
@@ -251,7 +250,8 @@ def _facts(report: BenchmarkReport) -> Iterator[tuple[str, str]]:
     if collection.ontology is not None:
         version = collection.ontology.version
         yield "Terms", f"{collection.ontology.source}{f', {version}' if version else ''}"
-    yield "Made", f"{report.created.replace('T', ' ')[:16]} UTC"
+    if report.created:
+        yield "Made", f"{report.created.replace('T', ' ')[:16]} UTC"
     yield "Experiment", report.experiment
 
 

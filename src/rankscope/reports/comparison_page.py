@@ -24,9 +24,14 @@ from rankscope.document.links import queries_link
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.measures.language import Measure
-from rankscope.reports.definitions import meanings
-from rankscope.reports.mean_coverage import accounting_sentences, coverage_section, said_once
+from rankscope.reports.definitions import (
+    accounting_sentences,
+    coverage_section,
+    meanings,
+    said_once,
+)
 from rankscope.reports.system_tables import (
+    FEW,
     FIRST,
     OUTCOME_TONES,
     Mean,
@@ -51,12 +56,6 @@ if TYPE_CHECKING:
 
 PAIRED = 50
 """So many systems are paired with the baseline; without one pairs of the first ten are listed."""
-
-MOST_OTHERS = 3
-"""So many measures are shown beside the first one."""
-
-MOST_NOTES = 3
-"""So many lines of one kind are shown at first."""
 
 
 @view
@@ -97,7 +96,7 @@ def _decision_table(
     comparison: Comparison, shown: Sequence[str], choice: str | None, left: int
 ) -> Table:
     """Show what the decision rests on: the first measure, and a few others."""
-    first, *others = list(comparison.measures)[: MOST_OTHERS + 1]
+    first, *others = list(comparison.measures)[: FEW + 1]
     base = comparison.baseline
     lettered = 2 < len(comparison.runs) <= LETTERED and any(m.letters for m in comparison.means)
     columns, lines = [Column(measure) for measure in others], []
@@ -155,10 +154,10 @@ def _points(comparison: Comparison) -> Iterator[Point]:
             if not each.decidable and not each.is_same
         ]
     if careful:
-        yield Point("Careful", tuple(careful[:MOST_NOTES]), "warning")
+        yield Point("Careful", tuple(careful[:FEW]), "warning")
     notes = [*aliases(comparison.measures), *_about_data(comparison)]
     if notes:
-        yield Point("Note", tuple(notes[:MOST_NOTES]))
+        yield Point("Note", tuple(notes[:FEW]))
     yield Point("Test", (f"{how_tested(comparison.settings)}; {comparison.family}",), "quiet")
     yield Point("Next", ("rankscope diagnose, with the same files, shows where losses are",))
 
@@ -217,6 +216,6 @@ def _means_table(comparison: Comparison, ranked: Sequence[str]) -> Table:
             f"{how_tested(settings)}; {comparison.family}",
             "intervals of differences: at the level that the correction leaves each pair",
             *meanings(comparison.measures, comparison.profile),
-            "; ".join([questions, *list(_about_data(comparison))[:MOST_NOTES]]),
+            "; ".join([questions, *list(_about_data(comparison))[:FEW]]),
         ),
     )

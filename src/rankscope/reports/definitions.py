@@ -1,9 +1,9 @@
-"""Measures as documents: the list of all, everything about one, and what those of a report mean."""
+"""Measures as documents, and what is said below their means: what they mean and cover."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
@@ -15,14 +15,16 @@ from rankscope.document.blocks import (
     text_columns,
 )
 from rankscope.document.views import view
-from rankscope.errors import RankscopeError
+from rankscope.errors import RankscopeError, counted, shown
 from rankscope.measures.definition import NEARNESS, written
 from rankscope.measures.language import Measure
-from rankscope.ontology.nearness import all_similarities
+from rankscope.reports.system_tables import FIRST
 from rankscope.scoring.rules import PROFILES
+from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.measures.definition import Definition
+    from rankscope.scoring.score_files import Accounting
 
 
 def measures_document(definitions: Sequence[Definition]) -> Document:
@@ -75,23 +77,89 @@ def definition_document(definition: Definition, *, asked: str = "") -> Document:
     ]
     table = Table(text_columns("", ""), plain_rows(rows))
     opening = sentences([f"{definition.name}: {definition.summary}"], "strong")
-    sections = [Section("", (opening, table))]
-    if definition.needs == "terms":
-        sections.append(_similarities())
-    return Document(definition.name, tuple(sections))
+    return Document(definition.name, (Section("", (opening, table)),))
 
 
-def _similarities() -> Section:
-    """List how near two terms can be."""
-    rows = [(each.name, each.formula, each.summary, each.reference) for each in all_similarities()]
-    legend = (
-        "d is the depth of a term, D the greatest, LCA the deepest shared ancestor, IC information "
-        "content, MICA the shared ancestor with most of it"
+# --- what means cover ----------------------------------------------------------------------------
+
+
+_MISSING = {"all": "counted as 0", "both": "left out of the means", "strict": "an error"}
+_WITHOUT = {"zero": "scored 0", "out": "left out"}
+
+
+def coverage_section(
+    accountings: Mapping[str, Accounting], more: Mapping[str, Sequence[str]] | None = None
+) -> Section:
+    """Say what the means of each system are made of; ``more`` are further sentences, by system."""
+    by_system = {name: accounting_sentences(each) for name, each in accountings.items()}
+    for name, sentences_of_it in (more or {}).items():
+        by_system.setdefault(name, []).extend(sentences_of_it)
+    lines = said_once(by_system)
+    sizes = {accounting.queries for accounting in accountings.values()} or {0}
+    queries = counted(max(sizes), "question")
+    queries = queries if len(sizes) == 1 else f"{min(sizes):,} to {queries}"
+    missing = max((accounting.missing for accounting in accountings.values()), default=0)
+    lacking = f"up to {missing:,} are missing from a run" if missing else "none is missing"
+    return Section(
+        "What means cover",
+        details=(sentences(lines, listed=True),) if accountings else (),
+        part="method",
+        finding=f"Each mean covers {queries}; {lacking}.",
     )
-    rest = (
-        "all are brought to [0, 1], 1 for a term and itself, 0 where no ancestor is shared or a "
-        "term is unknown; a measure of documents takes nearness for a grade, as in "
-        "nDCG(sim=hybrid)@10"
-    )
-    columns = text_columns("sim", "formula", "what it means", "reference")
-    return Section("Similarities", (Table(columns, plain_rows(rows)), sentences([legend, rest])))
+
+
+def said_once(by_run: Mapping[str, list[str]]) -> Iterator[str]:
+    """Yield each sentence once, with the runs that it is about unless these are all."""
+    for sentence in dict.fromkeys(sentence for each in by_run.values() for sentence in each):
+        names = [name for name, sentences in by_run.items() if sentence in sentences]
+        yield sentence if len(names) == len(by_run) else f"{listed(names, FIRST)}: {sentence}"
+
+
+def accounting_sentences(accounting: Accounting) -> list[str]:
+    """Say what a mean is made of; the first sentence is always there."""
+    questions = counted(accounting.queries, "question")
+    if accounting.missing:
+        fate = _MISSING[accounting.missing_policy]
+        parts = [questions, f"{accounting.missing:,} missing from the run, {fate}"]
+    else:
+        parts = [f"{questions}, none missing"]
+    if accounting.without_relevant:
+        fate = _WITHOUT[accounting.without_relevant_policy]
+        parts.append(f"{accounting.without_relevant:,} without a relevant document, {fate}")
+    if accounting.unjudged:
+        parts.append(f"{accounting.unjudged:,} of the run not judged, left out")
+    return parts + data_sentences(accounting)
+
+
+def data_sentences(accounting: Accounting) -> list[str]:
+    """Say how the data became what is scored: questions left out, chunks collapsed, overlaps."""
+    parts = []
+    if accounting.no_answer:
+        verb = "has" if accounting.no_answer == 1 else "have"
+        parts.append(f"{counted(accounting.no_answer, 'question')} {verb} no answer, left out")
+    if chunks := accounting.collapsed:
+        parts.append(
+            f"{counted(chunks.chunks, 'chunk')} collapsed to "
+            f"{counted(chunks.documents, 'document')} by {shown(chunks.rule)}"
+        )
+        if chunks.unmatched:
+            noun = "a whole document" if chunks.unmatched == 1 else "whole documents"
+            parts.append(f"{counted(chunks.unmatched, 'id')} taken as {noun}")
+    if spans := accounting.spans:
+        parts.append(
+            f"{counted(spans.gold, 'gold passage')}, matched as wholes"
+            if spans.unit == "passages"
+            else f"{counted(spans.gold, 'gold span')}, found where {spans.overlap:.0%} of the "
+            f"{spans.unit} are retrieved; gains by the share"
+        )
+    if terms := accounting.ontology:
+        version = f", {terms.version}" if terms.version else ""
+        several = f", by {', '.join(terms.relations)}" if len(terms.relations) > 1 else ""
+        parts.append(
+            f"nearness in {shown(terms.source)[1:-1]}{version}: {counted(terms.terms, 'term')}, "
+            f"{counted(terms.depth, 'step')} deep (longest path{several})"
+        )
+    if accounting.languages:
+        names = ", ".join(accounting.languages)
+        parts.append(f"{len(accounting.languages)} languages together ({names}), as asked for")
+    return parts

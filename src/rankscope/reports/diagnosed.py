@@ -36,6 +36,7 @@ from rankscope.document.text import number
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.findings import NotApplicable
+from rankscope.reports.system_tables import FEW
 from rankscope.reports.verdict import figure_table
 from rankscope.statistics.sentences import listed
 
@@ -53,8 +54,6 @@ Answers = Sequence[tuple["AnyAnalysis", Analysed | NotApplicable]]
 MOST_CAREFUL = 4
 """So many warnings are shown at first."""
 
-MOST_NAMED = 3
-"""So many systems a sentence names."""
 
 MOST_SYSTEMS = 5
 """So many systems have a column of failing questions at first."""
@@ -315,7 +314,7 @@ def _gaps(result: Gaps, focus: str | None) -> str:
     row = max(result.systems, key=lambda row: (row.system == focus, row.now))
     order, retrieval = number(row.ranking.value), number(row.retrieval.value)
     lacking = [each.system for each in result.systems if not each.ranking_is_more]
-    rest = f" {listed(lacking, MOST_NAMED)} mainly lack{'s' * (len(lacking) == 1)} retrieval."
+    rest = f" {listed(lacking, FEW)} mainly lack{'s' * (len(lacking) == 1)} retrieval."
     costs = f"Order costs {row.system} {order} {result.measure}, and retrieval {retrieval}."
     return costs + (rest if lacking else "")
 
@@ -328,7 +327,7 @@ def _stages(result: Stages, _: str | None) -> str:
             best = min(changes, key=lambda each: abs(each.difference))
             change = number(best.difference, signed=True)
             parts.append(f"{row.system} is {change} against {best.base} ({best.verdict})")
-    return f"{listed(parts, MOST_NAMED)}." if parts else ""
+    return f"{listed(parts, FEW)}." if parts else ""
 
 
 def _baselines(result: Baselines, _: str | None) -> str:
@@ -346,7 +345,7 @@ def _holes(result: Holes, _: str | None) -> str:
         return ""
     span = f"{min(shares):.0%} to {max(shares):.0%}" if len(shares) > 1 else f"{shares[0]:.0%}"
     turned = [f"{e.better} against {e.worse}" for e in result.conclusions if e.verdict == "open"]
-    turns = f" They could turn {listed(turned, MOST_NAMED)}." if turned else ""
+    turns = f" They could turn {listed(turned, FEW)}." if turned else ""
     if result.conclusions and not turned:
         turns = " They can turn no outcome."
     return f"{span} of the first {result.cutoff} documents are unjudged.{turns}"
@@ -357,7 +356,7 @@ def _pareto(result: Pareto, _: str | None) -> str:
         return ""
     front = result.fronts[0]
     off = [row.system for row in front.systems if not row.on_front]
-    others = f"another system is at least as good and as cheap as {listed(off, MOST_NAMED)}"
+    others = f"another system is at least as good and as cheap as {listed(off, FEW)}"
     return f"By {front.cost}, {others if off else 'no system is both worse and dearer'}."
 
 

@@ -18,14 +18,13 @@ from rankscope.document.blocks import (
     Table,
     cells,
     ends,
-    good_if,
     plain_rows,
     sentences,
     text_columns,
 )
 from rankscope.document.views import view
 from rankscope.errors import counted
-from rankscope.reports.system_tables import OUTCOME_TONES
+from rankscope.reports.system_tables import FEW, OUTCOME_TONES
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from rankscope.benchmark.listing import Listed
     from rankscope.benchmark.verify import Verification
     from rankscope.statistics.system_pairs import Pair
-
-MOST = 5
-"""So many names of a kind are said."""
 
 
 @view
@@ -76,10 +72,10 @@ def _verdict(changes: Sequence[Pair]) -> tuple[str, str]:
         for change in changes:
             if change.verdict == word:
                 by_system.setdefault(change.system, []).append(change.measure)
-        named = [f"{name} on {listed(measures, MOST)}" for name, measures in by_system.items()]
+        named = [f"{name} on {listed(measures, FEW)}" for name, measures in by_system.items()]
         if named:
-            heads.append(f"{word}: {listed(by_system, MOST)}")
-            lines.append(f"{word.capitalize()}: {'; '.join(named[:MOST])}")
+            heads.append(f"{word}: {listed(by_system, FEW)}")
+            lines.append(f"{word.capitalize()}: {'; '.join(named[:FEW])}")
     if heads:
         headline = "; ".join(heads)
         return f"{headline[0].upper()}{headline[1:]}", f"{'. '.join(lines)}."
@@ -146,7 +142,7 @@ def verification_document(verification: Verification) -> Document:
         failed = f"{len(wrong)} of {count} checks failed"
         answer = f"{failed}: this is not the experiment that was recorded"
     lines = (
-        Sentence(answer, good_if(not wrong)),
+        Sentence(answer, "bad" if wrong else "good"),
         *(Sentence(f"✗ {check.what}: {check.problem}", "bad") for check in wrong),
         Sentence(f"digest {verification.digest}", "quiet"),
     )

@@ -22,13 +22,11 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.text import number
 from rankscope.document.views import view
+from rankscope.reports.system_tables import FIRST
 
 if TYPE_CHECKING:
     from rankscope.scoring.explain import Explanation
     from rankscope.scoring.why import Outcome, Why
-
-MOST_IDEAL = 10
-"""How much of the ideal order is shown where the run is shorter."""
 
 
 @view
@@ -68,7 +66,7 @@ def _table(explanation: Explanation) -> Table:
     left_out = explanation.left_out
     notes = (f"{left_out:,} further ranks are not listed",) if left_out > 0 else ()
     rows = []
-    ideal = explanation.ideal[: max(len(explanation.steps), MOST_IDEAL)]
+    ideal = explanation.ideal[: max(len(explanation.steps), FIRST)]
     for step, best in zip_longest(explanation.steps, ideal):
         row = cells(*[""] * (6 + len(factors)))
         if step is not None:

@@ -21,7 +21,6 @@ from rankscope.document.blocks import (
     cells,
     ends,
     finding_lines,
-    good_if,
     named_queries,
 )
 from rankscope.document.terminal import as_text
@@ -205,7 +204,10 @@ def _floors_table(result: GateResult) -> Table:
         tuple(
             (
                 *cells(floor.measure, floor.candidate, floor.floor),
-                Cell("reached" if floor.reached else "not reached", tone=good_if(floor.reached)),
+                Cell(
+                    "reached" if floor.reached else "not reached",
+                    tone="good" if floor.reached else "bad",
+                ),
             )
             for floor in result.floors
         ),

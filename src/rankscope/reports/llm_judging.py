@@ -7,27 +7,24 @@ from typing import TYPE_CHECKING
 from rankscope.diagnosis.judges import judges
 from rankscope.document.blocks import (
     Block,
-    Cell,
     Code,
     Column,
     Document,
     Findings,
     Section,
     Table,
-    cells,
+    plain_rows,
     sentences,
     shortened,
     text_columns,
 )
 from rankscope.document.views import view
 from rankscope.errors import counted
+from rankscope.reports.system_tables import FIRST
 from rankscope.reports.what_ran import usage_table
 
 if TYPE_CHECKING:
     from rankscope.retrieval.llm.llm_judge import JudgingPlan, LlmJudging
-
-SHOWN = 10
-"""So many pairs without a grade are shown."""
 
 
 @view
@@ -35,8 +32,8 @@ def judging_document(judging: LlmJudging) -> Document:
     """Show the grades, the agreement with people and with itself, and what it took."""
     grades = Table(
         (Column("grade", "text"), Column("ratings", digits=0), Column("share", digits=3)),
-        tuple(
-            (Cell(grade), Cell(count), Cell(count / max(judging.ratings, 1)))
+        plain_rows(
+            (grade, count, count / max(judging.ratings, 1))
             for grade, count in judging.grades.items()
         ),
     )
@@ -65,9 +62,9 @@ def _agreement(judging: LlmJudging) -> Section:
 
 
 def _unjudged(judging: LlmJudging) -> Section:
-    rows = tuple(
-        cells(row.query_id, row.doc_id, str(row.repeat or "all"), shortened(row.reason))
-        for row in judging.unjudged[:SHOWN]
+    rows = plain_rows(
+        (row.query_id, row.doc_id, str(row.repeat or "all"), shortened(row.reason))
+        for row in judging.unjudged[:FIRST]
     )
     more = judging.unjudged_count - len(rows)
     notes = (f"{more:,} more; the JSON holds up to 1,000",) if more > 0 else ()

@@ -29,9 +29,14 @@ from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.measures.language import Measure
 from rankscope.printing import visible
-from rankscope.reports.definitions import meanings
-from rankscope.reports.mean_coverage import accounting_sentences, coverage_section, said_once
+from rankscope.reports.definitions import (
+    accounting_sentences,
+    coverage_section,
+    meanings,
+    said_once,
+)
 from rankscope.reports.system_tables import (
+    FEW,
     FIRST,
     Mean,
     aliases,
@@ -47,18 +52,9 @@ if TYPE_CHECKING:
     from rankscope.scoring.scored_runs import RunScores, Scores
     from rankscope.statistics.intervals import Interval
 
-FEW = 2_000
+RESAMPLED = 2_000
 """Up to so many values of a measure, means have intervals unless told otherwise: more take longer
 to resample than to read and score."""
-
-MOST_NOTES = 3
-"""So many notes of one kind are shown at first."""
-
-SHOWN = 3
-"""So many documents of a query are named."""
-
-LISTED = 10
-"""So many questions that a retriever fails on are listed."""
 
 
 @view
@@ -74,11 +70,11 @@ def scores_document(
     """Show means, a row for each run, the best first; behind it all intervals and counts.
 
     ``per_query`` shows the values of every query. ``intervals`` says whether means have their
-    confidence intervals (None: up to `FEW` values of a measure), and ``worst`` how many of the
+    confidence intervals (None: up to `RESAMPLED` values of a measure). ``worst``: how many of the
     best run's hardest queries are listed, with their ``texts``.
     """
     if intervals is None:
-        intervals = sum(len(scores.run(name).query_ids) for name in scores.runs) <= FEW
+        intervals = sum(len(scores.run(name).query_ids) for name in scores.runs) <= RESAMPLED
     ranked, bounds = _ranked(scores), bounds or {}
     first: list[Block] = [_means_table(scores, best_of(ranked), intervals=intervals, few=True)]
     if worst:
@@ -120,16 +116,16 @@ def _failing_table(result: RetrieverScores) -> Table:
         (
             question.text,
             ", ".join(question.expected),
-            question.error or ", ".join(question.retrieved[:SHOWN]) or "nothing",
+            question.error or ", ".join(question.retrieved[:FEW]) or "nothing",
         )
-        for question in result.failing[:LISTED]
+        for question in result.failing[:FIRST]
     )
     questions = counted(len(result.texts), "question")
     return Table(
         text_columns("question", "expected", "retrieved"),
         rows,
         title=f"Nothing relevant in the first {result.k}: {count:,} of {questions}",
-        notes=(f"{count - LISTED:,} more in scores.failing",) if count > LISTED else (),
+        notes=(f"{count - FIRST:,} more in scores.failing",) if count > FIRST else (),
     )
 
 
@@ -185,10 +181,10 @@ def _points(
         yield Point("Careful", tuple(careful), "warning")
     by_run = {name: _made_of(scores, name) for name in shown}
     differing = [] if len(set(map(tuple, by_run.values()))) == 1 else list(said_once(by_run))
-    notes = differing[:MOST_NOTES]
+    notes = differing[:FEW]
     if left := len(differing) - len(notes):
         notes.append(f"{counted(left, 'more note')} like these: --full")
-    notes += [*list(_tie_notes(scores, bounds))[:MOST_NOTES], *_rule_notes(scores)]
+    notes += [*list(_tie_notes(scores, bounds))[:FEW], *_rule_notes(scores)]
     if notes:
         yield Point("Note", tuple(notes))
     if scores.reading:
@@ -212,8 +208,9 @@ def _rule_notes(scores: Scores) -> Iterator[str]:
     yield from aliases(scores.asked)
     if scores.profile.name != "rankscope":
         yield f"rules of {scores.profile.name}: {scores.profile.summary}"
-    for measure, reason in scores.not_promised.items():
-        yield f"{measure} may differ from that of {scores.profile.name}: {reason}"
+    for measure in scores.asked:
+        if reason := scores.profile.doubt(Measure.parse(measure)):
+            yield f"{measure} may differ from that of {scores.profile.name}: {reason}"
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -279,8 +276,8 @@ def _worst_table(scores: Scores, run: RunScores, count: int, texts: Mapping[str,
 def _expected(grades: Mapping[str, float]) -> str:
     """Name the best of the relevant documents."""
     relevant = sorted((doc_id for doc_id in grades if grades[doc_id] > 0), key=lambda d: -grades[d])
-    more = f", {len(relevant) - SHOWN:,} more" if len(relevant) > SHOWN else ""
-    return ", ".join(relevant[:SHOWN]) + more or "nothing"
+    more = f", {len(relevant) - FEW:,} more" if len(relevant) > FEW else ""
+    return ", ".join(relevant[:FEW]) + more or "nothing"
 
 
 def _per_query_table(scores: Scores, run: RunScores) -> Table:

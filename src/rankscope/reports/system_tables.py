@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rankscope.statistics.intervals import Interval
     from rankscope.statistics.system_pairs import Pair, Verdict
 
-FIRST = 10
-"""So many systems the first table shows, and so many are named."""
+FIRST, FEW = 10, 3
+"""So many rows are shown, and so many notes or names said, before the rest is counted."""
 
 OUTCOME_TONES: dict[Verdict, Tone] = {
     "better": "good",

@@ -11,7 +11,6 @@ from rankscope.document.blocks import (
     Notes,
     Section,
     Table,
-    good_if,
     plain_rows,
     sentences,
     text_columns,
@@ -80,7 +79,7 @@ def _document(
     return Document(
         f"Validation of {name}",
         (
-            Section("", (sentences([first, *lines[1:]], good_if(validation.ok)),)),
+            Section("", (sentences([first, *lines[1:]], "good" if validation.ok else "bad"),)),
             *([Section("Strata", (_strata_table(groups),))] if groups else []),
             Section(
                 "", (Findings(findings),) if findings else (), (Notes(unable),) if unable else ()

@@ -19,6 +19,7 @@ from rankscope.document.blocks import Cell, Column, Section, Table, Tone, ends, 
 from rankscope.document.text import interval, number
 from rankscope.errors import RankscopeError, counted
 from rankscope.measures.language import Measure
+from rankscope.reports.system_tables import FEW
 from rankscope.statistics.decision import Decision, Price, decide, decide_alone, worded
 from rankscope.statistics.sentences import listed
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from rankscope.records.origin import ModelUsage
     from rankscope.records.report import BenchmarkReport, Kpi, MeasureInfo
 
-MOST = 3
-"""How many names or values a sentence lists before it counts the rest."""
 
 MORE = 0.05
 """With so much more of its answers unjudged than of the baseline's, a system may be underrated."""
@@ -98,7 +97,7 @@ def cautions(report: BenchmarkReport) -> list[str]:
         verb = "looks" if len(deep) == 1 else "look"
         fetched = counted(report.depth, "document")
         sentences.append(
-            f"Nothing is concluded from {listed(deep, MOST)}, which {verb} deeper than the "
+            f"Nothing is concluded from {listed(deep, FEW)}, which {verb} deeper than the "
             f"{fetched} that were fetched for each question; raise depth, or cut earlier."
         )
     repeated = repeats.of(report.analyses)
@@ -146,11 +145,11 @@ def lesser_cautions(report: BenchmarkReport, decision: Decision) -> list[str]:
         usual = shares.get(base or "", 0.0)
         high = sorted((n for n in shares if shares[n] >= usual + MORE), key=lambda n: -shares[n])
         if high:
-            those = listed((f"{shares[name]:.0%} of {name}'s" for name in high), MOST)
+            those = listed((f"{shares[name]:.0%} of {name}'s" for name in high), FEW)
             look = "they look" if len(high) > 1 else "it looks"
             lines.append(
                 f"{those} first {counted(unjudged.cutoff, 'document')} are unjudged ({base}: "
-                f"{usual:.0%}), so {listed(high, MOST)} may be better than {look}."
+                f"{usual:.0%}), so {listed(high, FEW)} may be better than {look}."
             )
     if "latency" in decision.reason:
         documents = report.collection.documents
@@ -252,8 +251,8 @@ def missed_targets(report: BenchmarkReport) -> list[str]:
         if kpi.target is not None and kpi.status in ("warn", "fail"):
             goal = f"{kpi.measure} {signs.get(kpi.measure, '≥')} {kpi.target:g}"
             by_system.setdefault(kpi.system, []).append(f"{goal} ({number(kpi.value)})")
-    named = list(by_system.items())[:MOST]
-    sentences = [f"{name} misses {listed(goals, MOST)}." for name, goals in named]
+    named = list(by_system.items())[:FEW]
+    sentences = [f"{name} misses {listed(goals, FEW)}." for name, goals in named]
     if left := len(by_system) - len(named):
         verb = "misses" if left == 1 else "miss"
         sentences.append(f"{counted(left, 'more system')} {verb} some.")
@@ -261,7 +260,7 @@ def missed_targets(report: BenchmarkReport) -> list[str]:
     low = [_figure_text(kpi) for kpi in figures if kpi.status in ("warn", "fail")]
     if low:
         those = f"{len(low)} of {counted(len(figures), 'figure')} miss their targets"
-        sentences.append(f"{those}: {listed(low, MOST)}.")
+        sentences.append(f"{those}: {listed(low, FEW)}.")
     return sentences
 
 

@@ -68,8 +68,9 @@ class WebOptions(RemoteOptions):
 
     @field_validator("url")
     @classmethod
-    def _web_address(cls, url: str) -> str:
-        check_url(url)
+    def _web_address(cls, url: str | None) -> str | None:
+        if url is not None and not isinstance(url, Unexpanded):
+            _check_url(url)
         return url
 
     @field_validator("headers")
@@ -88,10 +89,8 @@ class WebOptions(RemoteOptions):
         return headers
 
 
-def check_url(url: str) -> None:
+def _check_url(url: str) -> None:
     """Refuse what is no address of HTTP, and one that holds a password."""
-    if isinstance(url, Unexpanded):
-        return
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -227,35 +226,13 @@ class Web:
         params: Params | None = None,
         seconds: float | None = None,
     ) -> Any:
-        """Ask, and return the answer as plain data.
+        """Ask, and return the answer as plain data, however slowly the server speaks.
 
         ``path`` is added to the url, ``seconds`` is what the whole answer may take (None: what a
         query may take, or else a minute).
 
         Raises:
             WebError: there is no answer, or none that can be read.
-        """
-        content = self.content(method, path, body, params=params, seconds=seconds)
-        try:
-            return json.loads(content) if content.strip() else None
-        except (ValueError, RecursionError):
-            start = content[:80].decode("utf-8", "replace")
-            text = self._hider.hide(f"{self.host} did not answer with JSON: {shown(start)}")
-            raise WebError(text, status=200) from None
-
-    def content(
-        self,
-        method: str,
-        path: str = "",
-        body: Any = None,
-        *,
-        params: Params | None = None,
-        seconds: float | None = None,
-    ) -> bytes:
-        """Ask, and return the bytes of the answer, however slowly the server speaks.
-
-        Raises:
-            WebError: there is no answer.
         """
         owned = None if self._owner is None else self._owner.work.time_limit
         limit = seconds or owned or LONGEST_ANSWER
@@ -275,11 +252,16 @@ class Web:
             raise
         except Exception as error:
             raise self._failure(error, limit) from None
-        if 200 <= status < 300:
-            return content
-        refusal = refused(self.host, status, headers, content)
-        refusal.args = (self._hider.hide(str(refusal)),)
-        raise refusal
+        if not 200 <= status < 300:
+            refusal = refused(self.host, status, headers, content)
+            refusal.args = (self._hider.hide(str(refusal)),)
+            raise refusal
+        try:
+            return json.loads(content) if content.strip() else None
+        except (ValueError, RecursionError):
+            start = content[:80].decode("utf-8", "replace")
+            text = self._hider.hide(f"{self.host} did not answer with JSON: {shown(start)}")
+            raise WebError(text, status=200) from None
 
     def _opened(self) -> Any:
         with self._lock:

@@ -2,35 +2,25 @@
 
 Systems often index pieces of documents and judgments name documents. A rule says which document a
 chunk belongs to (`Chunking.of`), and a document has the highest score of its chunks. An id that the
-rule says nothing about is taken for a document's own; how many there are is said. Nothing here
-loads Polars: plain dicts are collapsed without it.
+rule says nothing about is taken for a document's own; how many there are is said.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rankscope.errors import InputError, shown
-from rankscope.files import is_path, suffix_of
 from rankscope.tables.columns import id_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rankscope.runs.order import Floats, Ints
-
-NAMED = 3
-"""How many ids a count gives as examples."""
 
 _SEPARATOR = re.compile(r"[#:/|@_~.,;!%&=-]{1,3}")
-_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
-_OF_PATTERNS = frozenset("()[]{}^$*+?\\|")
+_FILE = re.compile(r"[^()\[\]{}^$*+?\\|]+\.(csv|tsv|json|jsonl|parquet)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +28,7 @@ class Chunks:
     """How the chunks of a run became documents."""
 
     rule: str
-    """What says which document a chunk is of: a separator, a regular expression, a table."""
+    """What says which document a chunk is of: a separator, a regular expression, a function."""
     chunks: int
     """Rows of the run before."""
     documents: int
@@ -49,10 +39,6 @@ class Chunks:
     """The first of them."""
     is_doubtful: bool
     """Whether such ids may be a mistake; without a separator they are whole documents."""
-    depth: int
-    """The most chunks that a query has."""
-    fewest: int
-    """The fewest documents that the chunks of such a query are of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +52,6 @@ class Chunking:
     is_complete: bool
     """Whether an id that the rule says nothing about may be a mistake; a document that was not cut
     has no separator."""
-    table: Mapping[str, str] | None = None
-    """The document of each chunk, where the rule is a table."""
 
     @classmethod
     def of(cls, doc_id_from: Any) -> Chunking:
@@ -76,25 +60,21 @@ class Chunking:
         ``#``, ``::`` or other punctuation of up to three characters separates the document from
         the chunk: what is before the last one counts, since ids of documents may hold it too. Other
         text is a regular expression, searched in the id: its first group, or else what it matches,
-        is the document. A mapping, or a file that holds one (csv, tsv, json, jsonl, parquet), gives
-        the document of each chunk; a function returns it.
+        is the document. A mapping gives the document of each chunk; a function returns it.
         """
         if isinstance(doc_id_from, Mapping):
-            return cls(doc_id_from.get, "a table", True, doc_id_from)
+            return cls(doc_id_from.get, "a table", True)
         if callable(doc_id_from):
             name = getattr(doc_id_from, "__name__", "a function")
             return cls(doc_id_from, name, True)
-        if not is_path(doc_id_from) or not os.fspath(doc_id_from):
+        text = doc_id_from
+        if not isinstance(text, str) or not text or _FILE.fullmatch(text):
             raise InputError(
-                "doc_id_from: expected a separator such as '#', a regular expression, a table from "
-                f"chunk to document or its file, got {shown(doc_id_from)}"
+                "doc_id_from: expected a separator such as '#', a regular expression, or in Python "
+                f"a dict from chunk to document, got {shown(text)}"
             )
-        text = os.fspath(doc_id_from)
         if _SEPARATOR.fullmatch(text):
             return cls(lambda chunk_id: chunk_id.rpartition(text)[0], text, False)
-        if not isinstance(doc_id_from, str) or names_table(text):
-            table = _read_documents(text)
-            return cls(table.get, text, True, table)
         try:
             search = re.compile(text).search
         except re.error as error:
@@ -124,93 +104,3 @@ class Chunking:
                 unmatched.append(chunk_id)
             documents.append(document or chunk_id)
         return documents, unmatched
-
-    @property
-    def identity(self) -> tuple[Any, ...]:
-        """What decides which documents come out, as plain data."""
-        rows = None if self.table is None else sorted(self.table.items())
-        return self.rule, rows
-
-    def pairs(self, pairs: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
-        """Collapse one query's (chunk_id, score) pairs."""
-        names, _ = self.documents(chunk_id for chunk_id, _ in pairs)
-        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-        document = np.array([numbers[name] for name in names], np.int64)
-        score = np.array([score for _, score in pairs], np.float64)
-        rows, scores = self.collapsed(np.array([0, len(pairs)]), score, document)
-        return [
-            (names[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
-        ]
-
-    def collapsed(self, offsets: Ints, score: Floats, document: Ints) -> tuple[Ints, Floats]:
-        """Collapse rows that are grouped by query; ``document`` numbers their documents.
-
-        Returned are the row of the first listed chunk of each document, in their order, and the
-        document's score.
-        """
-        sizes = np.diff(offsets)
-        group = np.repeat(np.arange(len(sizes)), sizes)
-        key = group * (int(document.max(initial=0)) + 1) + document
-        _, first, entry = np.unique(key, return_index=True, return_inverse=True)
-        value = np.full(len(first), -np.inf)
-        np.maximum.at(value, entry, score)
-        listed = np.argsort(first)
-        return first[listed], value[listed]
-
-    def chunks(self, before: Ints, after: Ints, unmatched: list[str]) -> Chunks:
-        """Say what was collapsed, from how many rows the queries had and have."""
-        depth = int(before.max(initial=0))
-        return Chunks(
-            rule=self.rule,
-            chunks=int(before.sum()),
-            documents=int(after.sum()),
-            unmatched=len(unmatched),
-            unmatched_ids=tuple(unmatched[:NAMED]),
-            is_doubtful=bool(unmatched) and self.is_complete,
-            depth=depth,
-            fewest=int(after[before == depth].min(initial=depth)),
-        )
-
-
-def names_table(text: str) -> bool:
-    """Tell a file's name from a regular expression; one that is missing is still a name."""
-    return os.path.isfile(text) or (suffix_of(text) in _TABLES and _OF_PATTERNS.isdisjoint(text))
-
-
-_DOCUMENT = (
-    *("doc_id", "document_id", "doc", "document", "docno"),
-    *("parent_id", "source_id", "source"),
-)
-
-
-def _read_documents(path: str) -> dict[str, str]:
-    """Read a table from chunk to document."""
-    from rankscope.tables.columns import RecordLayout, find_name  # noqa: PLC0415
-    from rankscope.tables.record_rows import identify, read_records  # noqa: PLC0415
-
-    layout = RecordLayout(
-        kind="corpus",
-        formats=tuple(ending[1:] for ending in _TABLES),
-        noun="chunk",
-        id_column="chunk_id",
-        id_names=("chunk_id", "_id", "id", "node_id", "passage_id", "segment_id", "chunk"),
-        text_names=_DOCUMENT,
-        columns=("doc_id",),
-        headerless={2: ("chunk_id", "doc_id")},
-    )
-    documents: dict[str, str] = {}
-    for record in read_records(path, layout):
-        chunk_id, fields = identify(record, layout)
-        is_pair = record.unit == "item" and list(fields) == ["text"]  # {chunk: document}
-        name = "text" if is_pair else find_name(fields, _DOCUMENT)
-        try:
-            if name is None:
-                given = shown(", ".join(map(str, fields)))
-                raise ValueError(f"not among the fields {given}; name one of them doc_id")
-            document = id_text(fields[name])
-            if documents.setdefault(chunk_id, document) != document:
-                before = shown(documents[chunk_id])
-                raise ValueError(f"{shown(document)}, and {before} before; give each chunk one")
-        except ValueError as error:
-            raise record.error(f"the document of {shown(chunk_id)} is {error}") from None
-    return documents

@@ -93,39 +93,27 @@ def nothing_in_common(
     """Say that run and qrels share no id of a kind, with two examples of each and a guess why.
 
     ``ours`` are the run's ids, ``theirs`` those of the qrels; the others are of the other kind,
-    queries or documents, and tell whether the columns are swapped.
+    queries or documents, and tell whether the columns are swapped. The guess is the one change that
+    would make most ids meet.
     """
     mine, judged = (list(dict.fromkeys(islice(ids, LOOKED_AT))) for ids in (ours, theirs))
     few = [", ".join(shown(id_, 30) for id_ in ids[:2]) for ids in (mine, judged)]
-    others = islice(our_others, LOOKED_AT)
-    guess = guess_mismatch(mine, judged, others, their_others, of_documents=what == "document")
+    guess, most = "", 0
+    for way in _WAYS:
+        pairs = _alike(way, mine, judged)
+        overlap = len({other for _, other in pairs})
+        if overlap > most:
+            in_run, in_qrels = pairs[0]
+            remedy = _leading_to(in_qrels, in_run) if what == "document" else ""
+            guess, most = f"; {_differ(way, in_run, in_qrels)}{remedy}", overlap
+    others = set(islice(our_others, LOOKED_AT))
+    crossed = min(len(set(mine).intersection(their_others)), len(others.intersection(judged)))
+    if crossed and crossed >= most:
+        guess = "; query and document columns seem to be swapped"
     return (
         f"no {what} id in common with the qrels: the run has {few[0]}, the qrels have {few[1]}"
         f"{guess}"
     )
-
-
-def guess_mismatch(
-    ours: Collection[str],
-    theirs: Collection[str],
-    our_others: Iterable[str],
-    their_others: Iterable[str],
-    *,
-    of_documents: bool = False,
-) -> str:
-    """Guess why two sets of ids do not meet: which one change would make most of them meet."""
-    best, most = "", 0
-    for way in _WAYS:
-        pairs = _alike(way, ours, theirs)
-        overlap = len({other for _, other in pairs})
-        if overlap > most:
-            mine, other = pairs[0]
-            remedy = _leading_to(other, mine) if of_documents else ""
-            best, most = _differ(way, mine, other) + remedy, overlap
-    crossed = min(len(set(ours) & set(their_others)), len(set(theirs) & set(our_others)))
-    if crossed and crossed >= most:
-        return "; query and document columns seem to be swapped"
-    return f"; {best}" if best else ""
 
 
 def refuse_misread(

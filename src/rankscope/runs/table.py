@@ -18,10 +18,10 @@ import polars as pl
 from rankscope.errors import InvalidDataError, UnknownNameError
 from rankscope.files import is_path
 from rankscope.runs import order
-from rankscope.runs.collapsing import Chunking
+from rankscope.runs.collapsing import Chunking, Chunks
 from rankscope.runs.run_files import LazyRun, name_in_file
 from rankscope.tables.columns import NO_COLUMNS, RUN, Columns, Duplicates, Reading
-from rankscope.tables.native_files import read_rows
+from rankscope.tables.native_files import read_rows, suits_library
 from rankscope.tables.pairs import PairTable, repeated_rows
 from rankscope.tables.reading import TableFile, open_table
 from rankscope.tables.rows import Rows, as_numbers, missing
@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankscope.files import PathLike
-    from rankscope.runs.collapsing import Chunks
     from rankscope.runs.order import Floats, Ints
 
 __all__ = ["Run", "read_run"]
 
+
+NAMED = 3
+"""How many ids that are of no document a run remembers."""
 
 _UNKNOWN = {
     "_is_list": True, "_is_sorted": False, "_order": None, "_fingerprint": "", "_chunks": None,
@@ -176,8 +178,8 @@ class Run(PairTable):
     def collapsed(self, doc_id_from: Any) -> Run:
         """Return the run of the documents that the chunks in it belong to.
 
-        ``doc_id_from`` is a separator (``#``, ``::``), a regular expression, a table from chunk to
-        document or its file; a document has the score of the best of its chunks. See
+        ``doc_id_from`` is a separator (``#``, ``::``), a regular expression, a dict from chunk to
+        document or a function; a document has the score of the best of its chunks. See
         `rankscope.runs.collapsing`.
 
         >>> Run({"q1": {"a#2": 0.9, "b#1": 0.7, "a#1": 0.4}}).collapsed("#")["q1"]
@@ -188,20 +190,32 @@ class Run(PairTable):
             chunking = Chunking.of(doc_id_from)
         chunk_ids = self.doc_ids.unique(maintain_order=True)
         of_chunks, unmatched = chunking.documents(chunk_ids.to_list())
-        numbers: dict[str, int] = {}
-        number = [numbers.setdefault(document, len(numbers)) for document in of_chunks]
-        by_row = self.doc_ids.replace_strict(
-            chunk_ids, pl.Series(number, dtype=pl.Int64), return_dtype=pl.Int64
-        ).to_numpy()
-        rows, scores = chunking.collapsed(self._offsets, self.scores.to_numpy(), by_row)
-        sizes = np.diff(np.searchsorted(rows, self._offsets))
-        documents = pl.Series("doc_id", list(numbers), dtype=pl.String).gather(by_row[rows])
-        run = Run.trusted(self._query_ids, sizes, documents, scores, name=self._name)
+        documents = pl.Series("doc_id", of_chunks, dtype=pl.String)
+        number = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        best = (
+            pl.DataFrame([pl.Series("query", number), self.doc_ids, self.scores])
+            .with_columns(
+                pl.col("doc_id").replace_strict(chunk_ids, documents.cast(pl.Categorical))
+            )
+            .group_by("query", "doc_id", maintain_order=True)
+            .agg(pl.col("score").max())
+        )
+        sizes = np.bincount(best["query"], minlength=len(self.sizes))
+        run = Run.trusted(
+            self._query_ids, sizes, best["doc_id"].cast(pl.String), best["score"], name=self._name
+        )
         return run._changed(
             _is_list=self._is_list,
             _questions=self._questions,
             _reading=self._reading,
-            _chunks=chunking.chunks(self.sizes, sizes, unmatched),
+            _chunks=Chunks(
+                rule=chunking.rule,
+                chunks=len(self),
+                documents=len(best),
+                unmatched=len(unmatched),
+                unmatched_ids=tuple(unmatched[:NAMED]),
+                is_doubtful=bool(unmatched) and chunking.is_complete,
+            ),
         )
 
     def renamed(self, query_ids: Sequence[str]) -> Run:
@@ -336,13 +350,12 @@ def run_from(
 
 def _read_natively(file: TableFile, name: str) -> Run | None:
     """Read a run with the native library; None if that is not there, or refuses the file."""
-    known = file.for_the_library()
-    rows = None if known is None else read_rows(known)
-    if rows is None or known is None:
+    rows = read_rows(file) if suits_library(file, RUN) else None
+    if rows is None:
         return None
     is_list = True
     if 2 * rows.rises > np.count_nonzero(np.diff(rows.offsets) > 1):
-        by_rank = read_rows(known, ranks=True)
+        by_rank = read_rows(file, ranks=True)
         if by_rank is None:
             return None
         is_list = not by_rank.ranks_go_by_score

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from rankscope.errors import FormatError, InputError
-from rankscope.files import is_plain_file, open_bytes, source_name, suffix_of
+from rankscope.files import is_plain_file, open_bytes, source_name
 from rankscope.runs.table import Run, ranks_follow, scores_of
-from rankscope.tables.choosing import choose
-from rankscope.tables.columns import NO_COLUMNS, RUN
-from rankscope.tables.detection import BOM, Sniffed, detect_format, read_head, sniff
+from rankscope.tables.columns import FLAT, NO_COLUMNS, RUN
+from rankscope.tables.detection import BOM, Sniffed, detect_format, recognised
 from rankscope.tables.frames import ParquetFile
 from rankscope.tables.reading import TableFile
 from rankscope.tables.rows import as_numbers
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.table_columns import Table
+from rankscope.tables.table_rows import choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,8 +121,8 @@ class PartedFile:
     @classmethod
     def open(cls, path: PathLike) -> PartedFile | None:
         """Look at a file; None if it cannot be cut: of another format, or with other columns."""
-        with open_bytes(path) as stream:
-            sniffed = sniff(read_head(stream), suffix_of(path))
+        with recognised(path) as (sniffed, _):
+            pass
         format = detect_format(sniffed, RUN)
         is_plain = is_plain_file(path)
         if format == "trec":
@@ -243,7 +243,7 @@ def _flat_columns(file: ParquetFile) -> dict[str, str]:
         chosen = choose(table, RUN, NO_COLUMNS)
     except InputError:  # the reader says what
         return {}
-    if chosen.listed or chosen.value is None:
+    if chosen.shape != FLAT or not chosen.value:
         return {}
     return {"query_id": chosen.query, "doc_id": chosen.documents, "score": chosen.value}
 

@@ -237,7 +237,8 @@ def fill_holes(judged: JudgedRun, grade: float, depth: int | None) -> JudgedRun:
     if depth is not None:
         hits |= judged.hit_rank > depth
     stays = judged.count(judged.judged_query) - judged.count(judged.hit_query[~hits])
-    # as many judgments go as hits: the last of each query, which are negative and so all alike
+    # as many judgments go as hits: the last of each query, which are negative, and no measure
+    # tells negative grades apart (levels and gains are of grades from 0 on)
     known = place_in(judged.judged_query) <= stays[judged.judged_query]
     hit_query, hit_rank, hit_grade = (
         np.append(old[hits], filled)

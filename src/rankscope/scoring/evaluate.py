@@ -55,7 +55,7 @@ def evaluate(
     - Rules: ``profile`` names a tool's; ``ties``, ``precision`` and ``queries`` change single rules
       of it. ``order="given"`` takes documents as they are listed, whatever their scores.
     - Chunks: where runs hold chunks and the judgments name documents, ``doc_id_from`` says which
-      document a chunk is of (``#``, ``::``, a regular expression, a table): see `Run.collapsed`.
+      document a chunk is of (``#``, ``::``, a regular expression, a dict): see `Run.collapsed`.
       Gold may be spans of documents or texts of passages instead of ids; then ``overlap`` is the
       share of one that must be retrieved for it to be found (0.5), and ``corpus`` may give the
       spans or texts of chunks that runs name by id: see docs/how-to/evaluate-chunks.md. Else

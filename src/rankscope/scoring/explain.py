@@ -54,18 +54,12 @@ class Step(Part):
 
 
 class IdealStep(Part):
-    """One rank of the best possible order of the judged documents."""
+    """One document of the best possible order."""
 
-    rank: int
-    """The rank, counted from 1."""
     doc_id: str
     """The document."""
     grade: float
     """Its grade."""
-    gain: float | None = None
-    """What its grade is worth; null where the measure is no sum of gains times discounts."""
-    discount: float | None = None
-    """By what the gain is multiplied at this rank; null likewise."""
 
 
 class Explanation(Part, Shown):
@@ -168,7 +162,12 @@ def explain(
             )
         )
     value = float(compute(meant, judged)[0])
-    ideal = _ideal(grades, factors)
+    worth = {
+        doc_id: factors.gain(grade) if factors else grade for doc_id, grade in grades.items()
+    }  # of equal documents the higher id is the better one
+    useful = [doc_id for doc_id, gain in worth.items() if gain > 0]
+    best = sorted(useful, key=lambda each: (worth[each], grades[each], each), reverse=True)
+    best = best[: meant.cutoff]
     return Explanation(
         measure=str(meant),
         query_id=query_id,
@@ -177,33 +176,21 @@ def explain(
         start=start,
         formula=meant.definition.formula,
         calculation=_calculation(
-            meant, value, start, steps, ideal=ideal[: meant.cutoff], factors=factors
+            meant,
+            value,
+            start,
+            steps,
+            factors=factors,
+            ideal_gains=[worth[each] for each in best],
         ),
         relevant=int(judged.graded(relevance_level_of(meant))[0]),
         retrieved=int(judged.retrieved[0]),
         steps=tuple(steps),
-        ideal=tuple(ideal[: meant.cutoff or depth]),
+        ideal=tuple(
+            IdealStep(doc_id=each, grade=grades[each]) for each in best[: meant.cutoff or depth]
+        ),
         left_out=len(in_order) - len(steps),
     )
-
-
-def _ideal(grades: dict[str, float], factors: Factors | None) -> list[IdealStep]:
-    """Return the documents that are worth something, best first; among equals the higher id."""
-    worth = {
-        doc_id: (factors.gain(grade) if factors else grade, grade, doc_id)
-        for doc_id, grade in grades.items()
-    }
-    best = sorted((key for key in worth.values() if key[0] > 0), reverse=True)
-    return [
-        IdealStep(
-            rank=rank,
-            doc_id=doc_id,
-            grade=grade,
-            gain=gain if factors else None,
-            discount=factors.discount(rank) if factors else None,
-        )
-        for rank, (gain, grade, doc_id) in enumerate(best, start=1)
-    ]
 
 
 def _calculation(
@@ -212,8 +199,8 @@ def _calculation(
     start: float,
     steps: Sequence[Step],
     *,
-    ideal: Sequence[IdealStep],
     factors: Factors | None,
+    ideal_gains: Sequence[float],
 ) -> str:
     """Return a value as the sum of what each rank adds, with this query's numbers."""
     if factors is None:
@@ -224,9 +211,8 @@ def _calculation(
     total = _sum([f"{step.gain:g}×{step.discount:.4f}" for step in steps if step.gain])
     if not factors.share_of:
         return f"{measure} = {total} = {value:.4f}"
-    gained, best = (
-        sum((step.gain or 0.0) * (step.discount or 0.0) for step in part) for part in (steps, ideal)
-    )
+    gained = sum((step.gain or 0.0) * (step.discount or 0.0) for step in steps)
+    best = sum(gain * factors.discount(rank) for rank, gain in enumerate(ideal_gains, start=1))
     plain = str(replace(measure, name=factors.share_of))
     quotient = f"{gained:.4f} / {best:.4f} = " if best else ""
     return (

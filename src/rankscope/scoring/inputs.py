@@ -265,8 +265,8 @@ def _is_run(value: Any) -> bool:
     """Tell a whole run from the documents of one query."""
     if _is_whole(value) or not isinstance(value, Mapping | list | tuple):
         return _is_whole(value)
-    from rankscope.tables.choosing import query_names  # noqa: PLC0415
     from rankscope.tables.documents import answers_in, is_answer  # noqa: PLC0415
+    from rankscope.tables.table_columns import query_names  # noqa: PLC0415
 
     if isinstance(value, Mapping):
         answers = answers_in(value, "run")
@@ -337,7 +337,7 @@ def _check_columns(
         if parameter == "doc" and (are_pieces or column in (gold.id_field, run.id_field)):
             continue  # a field of records in lists
         if names:
-            from rankscope.tables.choosing import refuse_unknown  # noqa: PLC0415
+            from rankscope.tables.table_columns import refuse_unknown  # noqa: PLC0415
 
             raise refuse_unknown(parameter, column, list(names), "gold and run")
         if parameter == "doc":

@@ -13,7 +13,7 @@ import numpy as np
 from rankscope.errors import RankscopeError
 from rankscope.tables.columns import LARGEST_GRADE, QRELS, are_whole
 from rankscope.tables.native import address_of, library, taken, texts_in
-from rankscope.tables.native_files import TrecFile
+from rankscope.tables.native_files import opened_for_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,7 +79,7 @@ class FilePairs(NamedTuple):
     @classmethod
     def read(cls, path: PathLike) -> FilePairs | None:
         """Read a file; None if it is not plainly right, and then the reader of tables is asked."""
-        with TrecFile.recognised(path, QRELS) as file:
+        with opened_for_library(path, QRELS) as file:
             if file is None:
                 return None
             try:

@@ -25,7 +25,7 @@ from rankscope.files import source_name
 from rankscope.runs.run_files import LazyRun, name_in_file
 from rankscope.tables.columns import RUN
 from rankscope.tables.native import address_of, library, taken
-from rankscope.tables.native_files import TrecFile, map_blocks
+from rankscope.tables.native_files import map_blocks, opened_for_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rankscope.runs.table import Run
     from rankscope.scoring.judged_pairs import NativePairs
     from rankscope.scoring.judgments import Judgments
+    from rankscope.tables.detection import OpenedFile
     from rankscope.tables.native import Result
 
 
@@ -209,7 +210,7 @@ def _scan_of(result: Result) -> Scan:
 
 
 def scan_file(
-    file: TrecFile, pairs: NativePairs, precision: Precision = "double", *, ranks: bool = False
+    file: OpenedFile, pairs: NativePairs, precision: Precision = "double", *, ranks: bool = False
 ) -> Scan | None:
     """Scan a file; None if the library refuses it, queries take turns, or it changed meanwhile."""
 
@@ -229,7 +230,7 @@ class ScannedRun(LazyRun):
     is_list: bool
     """Whether the order of rows is meant: false for a file whose ranks go by score."""
 
-    def __init__(self, file: TrecFile, scan: Scan, judgments: Judgments) -> None:
+    def __init__(self, file: OpenedFile, scan: Scan, judgments: Judgments) -> None:
         super().__init__(name_in_file(file.path, file.first_tag))
         self._file, self._scan = file, scan
         self._scans = {(id(judgments), "double"): (judgments, scan)}
@@ -239,7 +240,7 @@ class ScannedRun(LazyRun):
         """Scan a file; None if it is not plainly right, or is to be read otherwise."""
         if judgments.gold is not None or judgments.ontology is not None:
             return None
-        with TrecFile.recognised(path, RUN) as file:
+        with opened_for_library(path, RUN) as file:
             if file is None:
                 return None
             pairs = judgments.native_pairs

@@ -186,8 +186,6 @@ class ScoreRecord(Record):
     """The judgments that counted."""
     measures: dict[str, Text] = Field(min_length=1)
     """The measures by their canonical names, with the names they were asked for."""
-    not_promised: dict[str, Text] | None = left_out()
-    """Measures that may differ from the numbers of the profile's tool, and why."""
     reading: Text | None = left_out()
     """How the input was read, in one line."""
     runs: dict[str, RunRecord] = Field(min_length=1)
@@ -212,7 +210,6 @@ class ScoreRecord(Record):
             rules=Rules(**scores.rules),
             qrels=QrelsRef(sha256=scores.fingerprint, queries=len(scores.judgments.query_ids)),
             measures=scores.asked,
-            not_promised=scores.not_promised or None,
             reading=scores.reading or None,
             runs={
                 run.name: RunRecord.model_construct(

@@ -240,12 +240,6 @@ class Scores(Shown):
         names = ("ties", "precision", "queries", "no_relevant")
         return {name: getattr(self.profile, name) for name in names}
 
-    @property
-    def not_promised(self) -> dict[str, str]:
-        """The measures that differ from the numbers of the profile's tool, and why."""
-        doubts = {name: self.profile.doubt(Measure.parse(name)) for name in self.asked}
-        return {name: doubt for name, doubt in doubts.items() if doubt}
-
     def run(self, name: str | None = None) -> RunScores:
         """Return one run's scores; the name may be left out where there is only one."""
         if name is None and len(self.scored) == 1:

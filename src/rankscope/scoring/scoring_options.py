@@ -43,7 +43,7 @@ class ScoringOptions(TypedDict, total=False):
     corpus: Any
     """The documents that there are: a path, a table or ids."""
     doc_id_from: Any
-    """Which document a chunk is of: ``#``, a regular expression, a table, a function."""
+    """Which document a chunk is of: ``#``, a regular expression, a dict, a function."""
     no_answer: NoAnswer | None
     """More questions that are meant to have no answer."""
     overlap: float | None

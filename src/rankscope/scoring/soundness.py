@@ -381,33 +381,20 @@ def _chunks(scene: Scene) -> Iterator[Remark]:
     """Ids that the rule which leads from chunks to documents does not cover."""
     chunks = getattr(scene.run, "chunks", None)
     if chunks is not None and chunks.is_doubtful:
-        more = ", …" if chunks.unmatched > len(chunks.unmatched_ids) else ""
-        fate = "counts as a document" if chunks.unmatched == 1 else "count as documents"
-        message = (
-            f"{shown(chunks.rule)} says nothing about {counted(chunks.unmatched, 'id')} "
-            f"({', '.join(map(shown, chunks.unmatched_ids))}{more}), which {fate}"
-        )
-        yield Remark("RS136", message, chunks.unmatched)
+        ids = f"{counted(chunks.unmatched, 'id')} ({few(map(shown, chunks.unmatched_ids))})"
+        yield Remark("RS136", f"{shown(chunks.rule)} does not cover {ids}", chunks.unmatched)
 
 
 def _depth(scene: Scene) -> Iterator[Remark]:
     """Measures that look deeper than the run."""
-    retrieved, cutoffs = scene.aligned.hits.retrieved, scene.group.cutoffs.items()
-    chunks = getattr(scene.run, "chunks", None)
+    retrieved = scene.aligned.hits.retrieved
     deepest = int(retrieved.max(initial=0))
     depth = deepest if scene.corpus is None else max(scene.corpus.depth, deepest)
-    is_cut = bool(np.count_nonzero(retrieved == deepest) >= CUT * np.count_nonzero(retrieved))
-    end = f"than the run, which ends at rank {deepest:,}"
-    if chunks is not None and chunks.chunks > chunks.documents:
-        is_cut, depth = True, chunks.fewest
-        end = (
-            f"than documents remain: the {counted(chunks.depth, 'chunk')} of a query are of as few "
-            f"as {counted(depth, 'document')}"
-        )
-    deeper = [name for name, cutoff in cutoffs if cutoff > depth]
-    if deeper and is_cut:
+    deeper = [name for name, cutoff in scene.group.cutoffs.items() if cutoff > depth]
+    if deeper and np.count_nonzero(retrieved == deepest) >= CUT * np.count_nonzero(retrieved):
         look = "looks" if len(deeper) == 1 else "look"
-        yield Remark("RS133", f"{few(deeper)} {look} deeper {end}", len(deeper))
+        message = f"{few(deeper)} {look} deeper than the run, which ends at rank {deepest:,}"
+        yield Remark("RS133", message, len(deeper))
 
 
 def _gold(scene: Scene) -> Iterator[Remark]:

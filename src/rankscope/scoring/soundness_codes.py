@@ -12,12 +12,10 @@ declare(
     "measure-deeper-than-run",
     "warning",
     unit="measure",
-    advice="make the run deeper (where it is of chunks, several for each document wanted), or ask "
-    "for a cutoff that it reaches",
+    advice="make the run deeper, or ask for a cutoff that it reaches",
     meaning="""A measure looks deeper than the depth at which the run was cut, so it says what the
     same measure with a smaller cutoff would. A run is cut if a quarter of its answers or more are
-    as long as the longest; in a benchmark, if the system was asked for no more. Chunks that were
-    collapsed to documents leave fewer of these.""",
+    as long as the longest; in a benchmark, if the system was asked for no more.""",
 )
 
 declare(
@@ -25,10 +23,9 @@ declare(
     "ids-without-document",
     "warning",
     unit="document",
-    advice="check the rule and these ids; one that it says nothing about counts "
-    "as a document's own",
+    advice="check the rule; such an id counts as a document's own",
     meaning="""The table or pattern that leads from chunks to documents says nothing about some ids.
-    With a separator this is no doubt: a document that was not cut has none.""",
+    A separator covers all: a document that was not cut has none.""",
 )
 
 declare(

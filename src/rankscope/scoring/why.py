@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from rankscope.document.views import Shown
-from rankscope.errors import InputError, counted, shown
+from rankscope.errors import InputError, shown
 from rankscope.findings import Finding
 from rankscope.measures.language import Measure
 from rankscope.part import Part
@@ -179,21 +179,16 @@ class _Bench:
 
     def outcome(self, ours: Measure, profile: Profile) -> Outcome:
         """Return a profile's value, and what each change that it makes is worth."""
-        meant = profile.meaning(ours)
-        rules, stops = profile.rules_for(meant), ""
-        if rules.queries == "strict":
-            rules = replace(rules, queries="all")
-            missing = int(np.count_nonzero(~self.world(rules).judged.in_run))
-            if missing:
-                are = "is" if missing == 1 else "are"
-                stops = (
-                    f"{counted(missing, 'judged query')} {are} missing from the run, and it stops"
-                )
+        meant, base = profile.meaning(ours), self.value(OURS, ours)
+        rules = profile.rules_for(meant)
         changes = [each for each in _RULES if getattr(rules, each.field) == each.value]
         if meant != ours:
             changes.append(_Change("definition", str(meant), measure=meant))
-        base = self.value(OURS, ours)
-        value = None if stops else self.value(rules, meant)
+        value, stops = None, ""
+        try:
+            value = self.value(rules, meant)
+        except InputError as error:  # ours gave a value, so it is the rules that stop here
+            stops = str(error)
         return Outcome(
             profile=profile.name,
             measure=str(meant),
@@ -255,17 +250,8 @@ _RULES = (
     _Change("queries without a relevant document", "left out", "no_relevant", "out"),
 )
 
-_PARAMETERS: dict[str, tuple[Any, ...]] = {
-    "gain": ("linear", "exp", "binary"),
-    "norm": ("rel", "min", "retrieved"),
-    "rule": (9,),
-    "p": (0.5, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99),
-    "max_rel": (1, 2, 3, 4, 5),
-}
-"""Parameters that differ between definitions that go by one name."""
-
-_OTHER_NAMES = {"R": ("R_cap", "rel"), "R_cap": ("R", "rel"), "RBP": ("RBG", "p")}
-"""Measures that go by the same name with another divisor or gain, and the parameter they share."""
+_SAME_NAME = {"R": ("R_cap", "Success"), "R_cap": ("R", "Success"), "Success": ("R",)}
+"""What else goes by a measure's name: "recall" may be capped, or a hit rate."""
 
 _CUTOFFS = (10, 100, 1000, 5, 1, 3, 20, 50)
 
@@ -285,23 +271,22 @@ def _definitions(measure: Measure, highest: float) -> Iterator[_Change]:
 
 def _variants(measure: Measure, highest: float) -> Iterator[Measure]:
     """Yield the definitions that are measures of ours."""
-    options = dict(measure.options)
+    definition, options = measure.definition, measure.options
     is_binary = options.get("gain", "binary") == "binary"
-    if measure.name in _OTHER_NAMES and is_binary:
-        name, shared = _OTHER_NAMES[measure.name]
-        yield Measure.of(name, cutoff=measure.cutoff, **{shared: options[shared]})
-    for name, values in _PARAMETERS.items():
-        parameter = measure.definition.parameter(name)
-        for value in () if parameter is None else parameter.choices or values:
-            changed: dict[str, Any] = {name: value}
+    for name in _SAME_NAME.get(measure.name, ()) if measure.cutoff is not None else ():
+        yield Measure.of(name, cutoff=measure.cutoff, rel=options["rel"])
+    for name in ("gain", "norm"):
+        parameter = definition.parameter(name)
+        for choice in () if parameter is None else parameter.choices:
+            changed: dict[str, Any] = {name: choice}
             if name == "gain" and "rel" in options:
                 changed["rel"] = 1.0  # a level counts with binary gains only
-            if value in values:
-                yield measure.replaced(**changed)
+            yield measure.replaced(**changed)
+    if definition.parameter("rule") is not None:
+        yield measure.replaced(rule=9)
     if "rel" in options and is_binary:
         yield from (measure.replaced(rel=level) for level in (2, 3) if level <= highest)
-    yield measure.replaced(judged_only=True)
-    if measure.definition.cutoff == "optional":
+    if definition.cutoff == "optional":
         yield Measure(measure.name, measure.params)
-    if measure.definition.cutoff != "none":
+    if definition.cutoff != "none":
         yield from (measure.replaced(cutoff=cutoff) for cutoff in _CUTOFFS)

@@ -3,8 +3,8 @@
 `relevant` (what should be found) and `retrieved` (what was) are different roles with disjoint
 names: each is a word for the role before or behind a word for documents (``expected_chunk_ids``,
 ``docs_retrieved``), or the word alone. Names of documents without such a word (``doc_ids``,
-``passages``) are *neutral*: `rankscope.tables.choosing` takes them for the argument they are given
-as, if no other column competes. Names are compared without case, blanks, dashes, dots and
+``passages``) are *neutral*: `rankscope.tables.table_rows` takes them for the argument they are
+given as, if no other column competes. Names are compared without case, blanks, dashes, dots and
 underscores.
 """
 
@@ -74,6 +74,7 @@ class Reading:
 
 
 UNREAD = Reading()
+FLAT = "a flat table"
 QUERY_ROWS = "a table with a row per query"
 """The shape whose queries are in the order of their rows."""
 
@@ -245,6 +246,11 @@ def role_of(name: str) -> Role | None:
     return next((role for role, known in _ROLES.items() if known.fullmatch(plain)), None)
 
 
+def role_of_numbered(name: str) -> Role | None:
+    """Return what a name says, or the name of a list of which it is one column (``Result 1``)."""
+    return role_of(name) or role_of(name.rstrip("0123456789 "))
+
+
 def says_ids(name: str) -> bool:
     """Tell whether a name says that the column holds ids, and not perhaps texts."""
     return _SAYS_IDS.fullmatch(folded(name)) is not None
@@ -316,7 +322,7 @@ class PairLayout:
         if plain.isdisjoint(known):
             return False
         values = {folded(name) for role in (self.value, "rank") for name in ALIASES[role]}
-        roles = {role_of(cell) for cell in cells} - {None, "text"}
+        roles = set(map(role_of_numbered, cells)) - {None, "text"}
         return bool(roles) or not plain.isdisjoint(values - known)
 
 
@@ -373,8 +379,8 @@ class RecordLayout:
     headerless: Mapping[int, tuple[str, ...]] = field(default_factory=dict, hash=False)
     needs_text: bool = False
     key: str | None = None
-    formats: tuple[str, ...] = ("jsonl", "json", "tsv", "csv", "parquet")
-    read_only: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ("jsonl", "json", "tsv", "csv")
+    read_only: tuple[str, ...] = ("parquet", "xlsx")
     suffixes: Mapping[str, str] = field(default_factory=dict, hash=False)
     markup: Mapping[str, TextFormat] = field(default_factory=dict, hash=False)
 
@@ -384,20 +390,10 @@ class RecordLayout:
         return "queries" if self.noun == "query" else f"{self.noun}s"
 
     def is_header(self, cells: Sequence[str]) -> bool:
-        """Tell whether the id is named first, or the id and a text are named anywhere.
-
-        A question may be its own id; then it is named first, or with the documents it expects.
-        """
-        names = [folded(cell) for cell in cells]
-        ids = set(map(folded, self.id_names))
-        texts = set(map(folded, self.text_names))
-        asked = {"question", "query", "userinput", "userquery"}
-        first = ids | (asked if self.needs_text else set())
-        if not first.isdisjoint(names[:1]):
-            return True
-        if self.needs_text and "relevant" in map(role_of, cells) and not texts.isdisjoint(names):
-            return True
-        return not (ids.isdisjoint(names) or texts.isdisjoint(names))
+        """Tell whether the id is named, or a question or its documents: it may be its own id."""
+        asked = ("question", "query", "user_input", "user_query") if self.needs_text else ()
+        is_golden = self.needs_text and "relevant" in map(role_of, cells)
+        return is_golden or find_name(list(cells), (*self.id_names, *asked)) is not None
 
     def needed(self, names: Collection[str]) -> set[str | None]:
         """Return the names of which an empty cell is an error: the id's, and a needed text's."""

@@ -72,11 +72,11 @@ def _quoted_rows(
 
 def read_delimited(
     data: bytes, layout: PairLayout, columns: Columns, *, source: str, separator: str
-) -> tuple[pl.DataFrame, Callable[[int], int], dict[str, str] | None]:
+) -> tuple[pl.DataFrame, Callable[[int], int], bool]:
     """Read a table with a header, or without one if the first line names no known column.
 
-    Return cells of text, a function from row to line, and the roles of the columns if there is no
-    header. Blank rows are left out.
+    Return cells of text, a function from row to line, and whether there is a header; if not,
+    columns go by their roles. Blank rows are left out.
     """
     above, size, _, cells = _first_row(io.BytesIO(data), source, separator)
     data = data[size:]
@@ -116,11 +116,11 @@ def read_delimited(
             return above + number + 1
         return next(islice(rows(), number, None), (above + 1, []))[0]  # breaks may be quoted
 
-    roles = None
+    frame = frame if len(numbers) == frame.height else frame[numbers]
     if not has_header:
         names = zip(layout.headerless[len(cells)], frame.columns, strict=True)
-        roles = {role: name for role, name in names if role}
-    return frame if len(numbers) == frame.height else frame[numbers], line_of, roles
+        frame = frame.select(pl.col(name).alias(role) for role, name in names if role)
+    return frame, line_of, has_header
 
 
 # --- records

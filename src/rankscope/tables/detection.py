@@ -10,10 +10,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankscope.errors import InputError, UnknownNameError
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
     from rankscope.files import PathLike
     from rankscope.tables.columns import Layout
 
-_HEAD = 1 << 16  # bytes from the beginning of a file that are enough to recognise it, mostly
-_MOST = 1 << 26  # bytes that are looked at if the first line of data does not end before
+HEAD = 1 << 20
+"""Bytes from the beginning of a file by which it is recognised."""
+_LINES = 100  # that tell how many columns there are
 BOM = b"\xef\xbb\xbf"
 _PARQUET, _XLSX = b"PAR1", b"PK\x03\x04"
 
@@ -38,11 +41,6 @@ _BY_SUFFIX = {
     ".pq": "parquet",
 }
 _JSON = re.compile(rb"""\s*[\[{]\s*(["\[{\]}]|\Z)""")  # not every id that begins with a bracket
-_BATCH = re.compile(rb'[\s\[]*\{\s*"resource_?[sS]pans"\s*:')
-_SPAN = [
-    re.compile(rb'"(?:context\.)?' + name)
-    for name in (rb'trace_?[iI]d"\s*:', rb'span_?[iI]d"\s*:', rb'attributes[".]')
-]
 
 JsonContent = Literal["json list", "json object", "json lines"]
 
@@ -62,17 +60,16 @@ class Sniffed:
     separator: str = ","
     names: tuple[str, ...] = ()
     widths: tuple[int, ...] = ()
-    is_trace: bool = False
 
 
 # --- looking
 
 
 @contextmanager
-def recognised(path: PathLike, size: int = _HEAD) -> Iterator[tuple[Sniffed, BinaryIO]]:
+def recognised(path: PathLike) -> Iterator[tuple[Sniffed, BinaryIO]]:
     """Open a source once: yield what it looks like, and its whole content without a BOM."""
     with open_bytes(path) as opened:
-        head = read_head(opened, size)
+        head = opened.read(HEAD)
         whole = io.BufferedReader(_Rewound(head.removeprefix(BOM), opened), 1 << 20)
         yield sniff(head, suffix_of(path)), whole
 
@@ -87,12 +84,12 @@ class OpenedFile:
         self, path: PathLike, sniffed: Sniffed, stream: BinaryIO | None, data: bytes | None = None
     ) -> None:
         self.path, self.sniffed, self.data = path, sniffed, data
-        self._stream = stream
+        self.stream, self._version = stream, _version(path)
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
         """Give the decompressed content."""
-        stream, self._stream = self._stream, None
+        stream, self.stream = self.stream, None
         if self.data is not None:
             yield io.BytesIO(self.data)
         elif stream is not None:
@@ -108,10 +105,29 @@ class OpenedFile:
             return stream.read()
 
     @property
+    def size(self) -> int:
+        """The bytes of the file as it was opened."""
+        return self._version[0]
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether the file is no longer what was opened."""
+        return _version(self.path) != self._version
+
+    @property
     def first_tag(self) -> str | None:
         """The last column of the first line of a TREC run."""
         fields = fields_of(self.sniffed.line)
         return fields[-1] if len(fields) == 6 else None
+
+
+def _version(path: PathLike) -> tuple[int, int]:
+    """Return the size of a file, and when it was last changed, in nanoseconds."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return -1, -1
+    return status.st_size, status.st_mtime_ns
 
 
 class _Rewound(io.RawIOBase):
@@ -128,19 +144,6 @@ class _Rewound(io.RawIOBase):
         return size or self._rest.readinto(buffer)  # type: ignore[attr-defined]
 
 
-def read_head(stream: BinaryIO, size: int = _HEAD) -> bytes:
-    """Read from a stream what is needed to recognise it: a line of data and the next.
-
-    Comments, blank lines or a first line may be longer than ``size``; then more is read.
-    """
-    head = more = stream.read(size)
-    is_text = not head.startswith((_PARQUET, _XLSX))
-    while is_text and more and len(head) < _MOST and len(_data_lines(head)) < 2:
-        more = stream.read(len(head))
-        head += more
-    return head
-
-
 def sniff(head: bytes, suffix: str) -> Sniffed:
     """Look at the first bytes of a file, decompressed, and at its suffix."""
     by_suffix = _BY_SUFFIX.get(suffix)
@@ -154,8 +157,6 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
     lines = _data_lines(head) or [text.partition(b"\n")[0].decode("utf-8", "replace")]
     line = lines[0]
     if _JSON.match(text) or by_suffix in ("json", "jsonl"):
-        is_span = all(key.search(text, 0, 1 << 20) for key in _SPAN)
-        is_trace = is_span or _BATCH.match(text) is not None
         first, _, rest = text.partition(b"\n")
         several = first.rstrip().endswith(b"}") and rest.lstrip().startswith(b"{")
         as_lines: JsonContent = "json lines" if several or by_suffix == "jsonl" else "json object"
@@ -164,10 +165,10 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
         with suppress(ValueError, IndexError, RecursionError):  # a record that is cut off
             record, _ = json.JSONDecoder().raw_decode(start, start.find("{"))
             names = tuple(record)
-        return Sniffed(content, by_suffix, line, names=names, is_trace=is_trace)
+        return Sniffed(content, by_suffix, line, names=names)
     separator = max("\t,;", key=line.count)
     whole = lines[:-1] if len(lines) > 1 and not head.endswith(b"\n") else lines
-    widths = Counter(len(fields_of(each)) for each in whole[:100]).most_common()
+    widths = Counter(len(fields_of(each)) for each in whole[:_LINES]).most_common()
     names = tuple(cells_of(line, separator))
     return Sniffed("text", by_suffix, line, separator, names, tuple(width for width, _ in widths))
 
@@ -176,13 +177,13 @@ def sniff(head: bytes, suffix: str) -> Sniffed:
 
 
 def _data_lines(head: bytes) -> list[str]:
-    """Return the lines that hold data: not blank and not a comment.
+    """Return the first lines that hold data: not blank and not a comment.
 
     For recognising a file only: bytes that are not UTF-8 are for its reader to refuse.
     """
-    lines = (line.rstrip(b"\r") for line in head.removeprefix(BOM).split(b"\n"))
+    lines = (line.rstrip(b"\r\n") for line in io.BytesIO(head.removeprefix(BOM)))
     data = (line for line in lines if (text := line.strip()) and not text.startswith(b"#"))
-    return [line.decode("utf-8", "replace") for line in data]
+    return [line.decode("utf-8", "replace") for line in islice(data, _LINES + 1)]
 
 
 def fields_of(line: str) -> list[str]:
@@ -209,17 +210,11 @@ def shielded(data: bytes) -> bytes:
 def detect_format(sniffed: Sniffed, layout: Layout, columns: Columns = NO_COLUMNS) -> str | None:
     """Return the format of a table of this kind; None if it is none that is known."""
     content, by_suffix = sniffed.content, sniffed.by_suffix
-    if sniffed.is_trace and "traces" in layout.read_only:
-        return "traces"
     if content in ("parquet", "xlsx"):
         return content
-    if content in ("json lines", "json list"):
+    if content.startswith("json"):
         return "jsonl" if content == "json lines" else "json"
     if isinstance(layout, PairLayout):
-        if content == "json object":  # a single pair is one line of plain values
-            line = sniffed.line.rstrip()
-            is_pair = line.endswith("}") and line.count("{") == 1 and "[" not in line
-            return "jsonl" if is_pair and by_suffix != "json" else "json"
         if by_suffix in ("parquet", "csv"):
             return by_suffix
         width, names = usual_width(sniffed, layout), sniffed.names
@@ -227,8 +222,6 @@ def detect_format(sniffed: Sniffed, layout: Layout, columns: Columns = NO_COLUMN
         if is_split or layout.is_header(names, columns):
             return "tsv" if sniffed.separator == "\t" else "csv"
         return "trec"
-    if content == "json object":  # a single record, or all of them by id or in columns
-        return "json"
     if by_suffix in ("parquet", "tsv", "csv"):
         return by_suffix
     for name, format in layout.markup.items():

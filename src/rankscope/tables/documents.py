@@ -248,6 +248,8 @@ class Entries:
             doc_id = entry["ids"] if field is None else (entry.get("metadatas") or {}).get(field)
             if doc_id is None:
                 raise _no_id(where, field, self.fields)
+            if not isinstance(doc_id, str | int | float):
+                raise InputError(f"{where}: an id is {shown(doc_id)}; expected text")
             distance = entry.get("distances", 0)
             if type(distance) not in (int, float) or not isfinite(distance):
                 problem = f"a distance is {shown(distance)}; expected a finite number"

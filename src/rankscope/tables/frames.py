@@ -3,16 +3,13 @@
 The engines behind frames (Polars, Arrow, pandas) fail in ways of their own, a Rust panic included;
 here their failures become our errors. Parquet from outside is read by pyarrow: a damaged page is an
 error there, where Polars allocates what the page asks for and ends the process. What rankscope
-recorded itself is compared with its hash first, and then read by Polars, which needs no extra. A
-field of records that has no plain type is written as JSON text, and the file's metadata names these
-columns.
+recorded itself is compared with its hash first, and then read by Polars, which needs no extra.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import json
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +24,7 @@ from rankscope.files import check_expansion
 from rankscope.tables.columns import check_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
 
 _INDEX = re.compile(r"__index_level_\d+__")
 _BATCH = 1 << 16  # rows: larger batches are slower
-_JSON_COLUMNS = "rankscope.json"
 
 
 @contextmanager
@@ -132,9 +128,6 @@ class ParquetFile:
             self._empty = _arrow_frame(_bare(self._file.schema_arrow.empty_table()))
             self.schema: pl.Schema = self._empty.schema
             """The columns and their types."""
-            named = (metadata.metadata or {}).get(_JSON_COLUMNS.encode(), b"[]")
-            self.json_columns: set[str] = set(json.loads(named))
-            """The columns that hold JSON text."""
             sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
             self._edges = np.cumsum([0, *sizes])  # group g is rows edges[g]:edges[g + 1]
             self.rows = int(self._edges[-1])
@@ -204,9 +197,8 @@ def recorded_frame(path: Path, sha256: str, *, source: str) -> pl.DataFrame:
         return pl.read_parquet(content)
 
 
-def parquet_bytes(frame: pl.DataFrame, json_columns: Sequence[str] = ()) -> bytes:
-    """Return a file that remembers which of its columns hold JSON text."""
-    metadata = {_JSON_COLUMNS: json.dumps(list(json_columns))} if json_columns else None
+def parquet_bytes(frame: pl.DataFrame) -> bytes:
+    """Return a file with a frame."""
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, metadata=metadata)
+    frame.write_parquet(buffer)
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""JSON and JSON lines as text; `shapes` (pairs) and `record_rows` (records) say what they mean.
+"""JSON and JSON lines as text; `shapes` (pairs) and `records` say what they mean.
 
 `dump_json` is also how records keep fields that are not text.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _DEEPEST = 100
-_FIRST_ID = re.compile(rb'\s*\{\s*"_id"\s*:\s*"([^"\\\x00-\x1f\x80-\xff]+)"\s*,')
 
 
 # --- reading
@@ -83,14 +81,9 @@ def read_json(data: bytes, *, source: str) -> dict[str, Any] | list[Any]:
     raise FormatError(problem, source=source, line=1)
 
 
-def read_json_lines(
-    lines: Iterable[bytes], *, source: str, ids_only: bool = False
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the object on each line; ``ids_only`` looks no further than a leading ``_id``."""
+def read_json_lines(lines: Iterable[bytes], *, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the object on each line."""
     for number, line in enumerate(lines, start=1):
-        if ids_only and (first := _FIRST_ID.match(line)) and line.rstrip().endswith(b"}"):
-            yield number, {"_id": first[1].decode()}
-            continue
         text = decoded(line, source=source, line=number).strip()
         value = parse_json(text, source=source, line=number) if text else None
         if isinstance(value, dict):

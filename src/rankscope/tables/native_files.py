@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from rankscope.files import PathLike
     from rankscope.tables.columns import PairLayout
-    from rankscope.tables.detection import Sniffed
     from rankscope.tables.native import Result
 
 T = TypeVar("T")
@@ -40,61 +39,36 @@ SMALLEST, LARGEST = 1 << 20, 4 << 20
 LARGEST_QUERY = 1 << 28
 """Bytes of a query's lines up to which they are taken together."""
 _WINDOW = 1 << 17  # bytes looked at first for the place where a query ends
-_FEW = 1 << 12  # bytes from the beginning of a file that tell its columns
 _RISES, _RANKS_GO_BY_SCORE = 1, 4
 
 
-class TrecFile(OpenedFile):
-    """A regular file, compressed or not, whose lines have the columns of a TREC file."""
+def suits_library(file: OpenedFile, layout: PairLayout) -> bool:
+    """Tell whether the library may read a file: a regular one, compressed or not, of TREC lines.
 
-    version = (-1, -1)
-    """Its size and when it was last changed, as it was opened."""
-
-    @classmethod
-    def of(
-        cls, path: PathLike, layout: PairLayout, sniffed: Sniffed, stream: BinaryIO | None
-    ) -> TrecFile | None:
-        """Take a file that was opened; None if the library may not read it."""
-        is_trec = (
-            library() is not None
-            and os.path.isfile(path)
-            and sniffed.content == "text"
-            and detect_format(sniffed, layout) == "trec"
-            and usual_width(sniffed, layout) == max(layout.headerless)
-        )
-        if not is_trec:
-            return None
-        file = cls(path, sniffed, stream)
-        file.version = _version(path)
-        return file
-
-    @classmethod
-    @contextmanager
-    def recognised(cls, path: PathLike, layout: PairLayout) -> Iterator[TrecFile | None]:
-        """Open a file; None if the library may not read it, or it is damaged."""
-        file = None
-        with ExitStack() as opened:
-            if library() is not None and os.path.isfile(path):
-                with suppress(RankscopeError, OSError):  # the other reader says why
-                    sniffed, stream = opened.enter_context(recognised(path, _FEW))
-                    file = cls.of(path, layout, sniffed, stream)
-            yield file
-            if file is not None:
-                file._stream = None
-
-    @property
-    def has_changed(self) -> bool:
-        """Whether the file is no longer what was opened."""
-        return _version(self.path) != self.version
+    What cannot be read again is not given to it, as it may refuse.
+    """
+    return (
+        library() is not None
+        and file.data is None
+        and os.path.isfile(file.path)
+        and file.sniffed.content == "text"
+        and detect_format(file.sniffed, layout) == "trec"
+        and usual_width(file.sniffed, layout) == max(layout.headerless)
+    )
 
 
-def _version(path: PathLike) -> tuple[int, int]:
-    """Return the size of a file, and when it was last changed, in nanoseconds."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return -1, -1
-    return status.st_size, status.st_mtime_ns
+@contextmanager
+def opened_for_library(path: PathLike, layout: PairLayout) -> Iterator[OpenedFile | None]:
+    """Open a file; None if the library may not read it, or it is damaged."""
+    file = None
+    with ExitStack() as opened:
+        if library() is not None and os.path.isfile(path):
+            with suppress(RankscopeError, OSError):  # the other reader says why
+                sniffed, stream = opened.enter_context(recognised(path))
+                file = OpenedFile(path, sniffed, stream)
+        yield file if file is not None and suits_library(file, layout) else None
+        if file is not None:
+            file.stream = None
 
 
 # --- blocks
@@ -106,7 +80,7 @@ def workers() -> int:
     return min(allowed or 1, 8)
 
 
-def map_blocks(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] | None:
+def map_blocks(file: OpenedFile, work: Callable[[Any, int], T | None]) -> list[T] | None:
     """Return what is made of each block of a file, in order; None if anything is refused.
 
     ``work`` takes a buffer and how many bytes of it count, in several threads while the next block
@@ -120,7 +94,7 @@ def map_blocks(file: TrecFile, work: Callable[[Any, int], T | None]) -> list[T] 
         free.append(filled[0])
         return result
 
-    wanted = max(SMALLEST, min(LARGEST, file.version[0]))
+    wanted = max(SMALLEST, min(LARGEST, file.size))
     try:
         with file.opened() as stream:
             blocks = query_blocks(stream, wanted, free)
@@ -200,7 +174,7 @@ class NativeRows:
     """Whether the ranks, if they were asked for, are in the order of the scores."""
 
 
-def read_rows(file: TrecFile, *, ranks: bool = False) -> NativeRows | None:
+def read_rows(file: OpenedFile, *, ranks: bool = False) -> NativeRows | None:
     """Read a run, and look at the ranks that the file gives if asked for."""
     import polars as pl  # noqa: PLC0415
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankscope.errors import InputError, shown
-from rankscope.tables.choosing import one_column, refuse_unknown
 from rankscope.tables.columns import ALIASES, Columns, PairLayout, find_name, words
 from rankscope.tables.documents import METADATA, Documents, is_list, looks_like_id, value_of
 from rankscope.tables.rows import ListedRows, Rows
+from rankscope.tables.table_columns import one_column, refuse_unknown
 
 if TYPE_CHECKING:
     from rankscope.tables.table_columns import Column, Table
@@ -115,8 +115,8 @@ def gold_column(table: Table, columns: Columns) -> str | None:
     """Return the column of a golden table that holds spans, or texts if it was named, or None."""
     if columns.relevant in table.columns:
         named = table[columns.relevant]
-        is_text = named.role == "text" and not all(map(looks_like_id, named.items))
-        holds = is_text or named.holds_texts or any(map(_is_piece, named.items))
+        are_texts = named.role == "text" and not all(map(looks_like_id, named.items))
+        holds = are_texts or named.holds_texts or any(map(_is_piece, named.items))
         return named.name if holds else None
     column = find_name(table.names, _SPANS)
     if column is None and _is_span(table.names) and find_name(table.names, _FIELDS["document"]):

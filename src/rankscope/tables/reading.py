@@ -1,7 +1,7 @@
 """From a file to the rows of qrels or a run.
 
 TREC lines go to `whitespace`; all other formats become data, which passes through the list of
-shapes. Records (queries, corpora) are read by `record_rows`.
+shapes. Records (queries, corpora) are read by `records`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import polars as pl
-
-from rankscope.errors import FormatError, InputError
+from rankscope.errors import FormatError
 from rankscope.files import can_be_read_again, enough_memory, is_plain_file, source_name
 from rankscope.tables.cases import cases_in_folder, folder_language
-from rankscope.tables.collection_folder import parts_of, table_in
+from rankscope.tables.collection_folder import table_in
 from rankscope.tables.columns import NO_COLUMNS, Columns, Reading
 from rankscope.tables.delimited import read_delimited
 from rankscope.tables.detection import (
@@ -31,7 +29,6 @@ from rankscope.tables.detection import (
 )
 from rankscope.tables.frames import ParquetFile, spreadsheet
 from rankscope.tables.jsontext import read_json, read_json_lines
-from rankscope.tables.native_files import TrecFile
 from rankscope.tables.rows import Rows, ranks_or_scores
 from rankscope.tables.shapes import pair_rows
 from rankscope.tables.whitespace import read_columns
@@ -57,12 +54,7 @@ def open_table(
     """
     chosen = named_format(format, layout)
     if layout.kind == "qrels":
-        path, *more = parts_of(table_in(path, layout.kind), layout.kind)
-        if more:
-            raise InputError(
-                f"{source_name(path)}: the judgments are in {len(more) + 1} files; name one of "
-                "them, or write them to one file"
-            )
+        path = table_in(path, layout.kind)
         cases = cases_in_folder(path) if os.path.isdir(path) else None
         if cases is not None:
             listed, content = Sniffed("json list", None), json.dumps(cases).encode()
@@ -97,70 +89,58 @@ class TableFile(OpenedFile):
         """The tag on the first line of a TREC run."""
         return super().first_tag if self.format == "trec" else None
 
-    def for_the_library(self) -> TrecFile | None:
-        """Return the file for the native library, which takes what was opened; None if it may not.
-
-        What cannot be read again is not given to it, as it may refuse.
-        """
-        if self.data is not None:
-            return None
-        file = TrecFile.of(self.path, self.layout, self.sniffed, self._stream)
-        self._stream = self._stream if file is None else None
-        return file
-
     def rows(self, roles: tuple[str, ...], *, pieces: bool = False) -> Rows:
         """Read the columns ``roles``; with ``pieces`` spans or texts, and not ids."""
         source, layout = self.source, self.layout
         with enough_memory(source):
-            is_trec = self.format == "trec"
-            nothing: tuple[Any, None, dict[str, str]] = None, None, {}
-            data, line_of, header = nothing if is_trec else self._content()
-            if pieces and header is not None:
+            rows: Rows | None = None
+            line_of: Callable[[int], int] | None = None
+            if self.format == "trec":
+                rows = self._trec_rows(roles)
+            elif self.format in ("csv", "tsv"):
+                separator = "\t" if self.format == "tsv" else self.sniffed.separator
+                data, line_of, is_named = read_delimited(
+                    self.content, layout, self.columns, source=source, separator=separator
+                )
+                if not is_named:
+                    reading = Reading("a table without a header")
+                    rows = Rows(data, source, layout, line_of=line_of, reading=reading)
+                    rows = ranks_or_scores(rows)
+            else:
+                data, line_of = self._data()
+            if rows is None:
+                return pair_rows(
+                    data, layout, self.columns, source=source, line_of=line_of,
+                    language=folder_language(self.path), pieces=pieces,
+                )  # fmt: skip
+            if pieces:
                 raise FormatError(
                     "holds ids, and the golden set spans or texts; give records with the spans or "
                     "texts of what was retrieved (json, jsonl, csv, parquet)",
                     source=source,
                 )
-            if header is None:
-                language = folder_language(self.path)
-                return pair_rows(
-                    data, layout, self.columns, source=source, line_of=line_of, language=language,
-                    pieces=pieces,
-                )  # fmt: skip
-            if not is_trec:
-                frame = data.select(pl.col(name).alias(role) for role, name in header.items())
-                reading = Reading("a table without a header")
-                rows = Rows(frame, source, layout, line_of=line_of, reading=reading)
-                return ranks_or_scores(rows)
-            width, most = usual_width(self.sniffed, layout), max(layout.headerless)
-            columns = layout.headerless.get(width, layout.headerless[most])
-            there = [role for role in roles if role in columns]
-            with self.opened() as stream:
-                rows = read_columns(stream, columns, there, source=source, layout=layout)
-            rows = replace(rows, reading=Reading("TREC lines"))
-            return ranks_or_scores(rows) if len(columns) == 3 else rows
+            return rows
 
-    def _content(self) -> tuple[Any, Callable[[int], int] | None, dict[str, str] | None]:
-        """Return what a file holds, from row to line if it has lines, and the roles of columns.
+    def _trec_rows(self, roles: tuple[str, ...]) -> Rows:
+        width, most = usual_width(self.sniffed, self.layout), max(self.layout.headerless)
+        columns = self.layout.headerless.get(width, self.layout.headerless[most])
+        there = [role for role in roles if role in columns]
+        with self.opened() as stream:
+            rows = read_columns(stream, columns, there, source=self.source, layout=self.layout)
+        rows = replace(rows, reading=Reading("TREC lines"))
+        return ranks_or_scores(rows) if len(columns) == 3 else rows
 
-        There are roles only where a table has no header.
-        """
+    def _data(self) -> tuple[Any, Callable[[int], int] | None]:
+        """Return what a file holds, and from row to line if it has lines."""
         source, format = self.source, self.format
-        if format == "parquet" and self.data is None and is_plain_file(self.path):
-            place = os.path.abspath(os.fspath(self.path))
-            return ParquetFile(place, source=source).frame(), None, None
-        content = self.content
         if format == "parquet":
-            return ParquetFile(content, source=source).frame(), None, None
+            is_plain = self.data is None and is_plain_file(self.path)
+            place = os.path.abspath(os.fspath(self.path)) if is_plain else self.content
+            return ParquetFile(place, source=source).frame(), None
         if format == "xlsx":
-            return spreadsheet(content, source=source), None, None
+            return spreadsheet(self.content, source=source), None
         if format == "json":
-            return read_json(content, source=source), None, None
-        if format == "jsonl":
-            numbered = list(read_json_lines(content.split(b"\n"), source=source))
-            numbers = [number for number, _ in numbered]
-            return [record for _, record in numbered], numbers.__getitem__, None
-        separator = "\t" if format == "tsv" else self.sniffed.separator
-        return read_delimited(
-            content, self.layout, self.columns, source=source, separator=separator
-        )
+            return read_json(self.content, source=source), None
+        numbered = list(read_json_lines(self.content.split(b"\n"), source=source))
+        numbers = [number for number, _ in numbered]
+        return [record for _, record in numbered], numbers.__getitem__

@@ -17,7 +17,6 @@ import polars as pl
 
 from rankscope.errors import InputError, shown
 from rankscope.tables.cases import unwrapped
-from rankscope.tables.choosing import query_names
 from rankscope.tables.columns import (
     NO_COLUMNS,
     Columns,
@@ -25,7 +24,7 @@ from rankscope.tables.columns import (
     Questions,
     find_name,
     folded,
-    role_of,
+    role_of_numbered,
 )
 from rankscope.tables.documents import (
     answers_in,
@@ -37,7 +36,7 @@ from rankscope.tables.documents import (
 from rankscope.tables.frames import frame_of
 from rankscope.tables.pieces import PieceRows, PiecesError, are_pieces
 from rankscope.tables.rows import Rows, id_series, number_series, with_values
-from rankscope.tables.table_columns import Table
+from rankscope.tables.table_columns import Table, query_names
 from rankscope.tables.table_rows import Input, table_rows
 from rankscope.tables.traces import are_traces, retrievals
 
@@ -101,7 +100,7 @@ def pair_rows(
         if rows is not None:
             name = rows.reading.shape or each.name
             return replace(rows, reading=replace(rows.reading, shape=name))
-    if _are_all(given, lambda item: isinstance(item, Mapping)):
+    if _are_all(given, lambda item: isinstance(item, Mapping) or hasattr(item, "_fields")):
         return _rows_of_records(given, data)  # which says what column it lacks
     raise InputError(
         f"{source}: cannot make a {layout.kind} table of {shown(type(data).__name__)}; give "
@@ -280,6 +279,7 @@ def _is_triple(item: object) -> bool:
     return (
         isinstance(item, list | tuple)
         and len(item) == 3
+        and not hasattr(item, "_fields")
         and all(isinstance(part, str | int) for part in item[:2])
         and (_is_number(item[2]) or item[2] is None)
         and not _are_whole(item)
@@ -383,7 +383,7 @@ def _has_roles(names: Iterable[object], given: Input) -> bool:
     """Tell whether names are those of columns: of a query, and of documents or their numbers."""
     texts = [str(name) for name in islice(names, 200)]
     named = {getattr(given.columns, each) for each in ("relevant", "retrieved", "doc")} - {None}
-    has_documents = any(map(role_of, texts)) or not named.isdisjoint(texts)
+    has_documents = any(map(role_of_numbered, texts)) or not named.isdisjoint(texts)
     return len(texts) > 1 and has_documents and given.layout.is_header(texts, given.columns)
 
 

@@ -8,8 +8,11 @@ apart; an id that holds a separator is written in a JSON list there: ``["a;b"]``
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
 from functools import cached_property
 from operator import or_
 from typing import Any
@@ -17,7 +20,16 @@ from typing import Any
 import polars as pl
 
 from rankscope.errors import InputError, RankscopeError, shown
-from rankscope.tables.columns import folded, may_list, role_of, says_ids
+from rankscope.tables.columns import (
+    NO_COLUMNS,
+    QUERY_IDS,
+    QUESTIONS,
+    Columns,
+    folded,
+    may_list,
+    role_of,
+    says_ids,
+)
 from rankscope.tables.documents import is_list, is_missing, looks_like_id
 from rankscope.tables.jsontext import parse_json
 
@@ -111,7 +123,8 @@ class Column:
             return value
         promised = self.says_ids and folded(self.name).endswith("s")
         ids = listed(value, blanks=promised)
-        if promised and isinstance(ids, str) and " " in ids and not is_sentence(ids):
+        is_open = promised and isinstance(ids, str) and " " in ids and not is_sentence(ids)
+        if is_open or (isinstance(ids, str) and ids.startswith("[{")):
             raise self._doubtful(ids)
         return ids
 
@@ -194,10 +207,6 @@ def _present(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value  # noqa: PLR0124
 
 
-def _may_be_id(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
-
-
 def _numbered_columns(names: Sequence[str]) -> dict[str, list[str]]:
     """Return the columns that number one list, by the name of the list."""
     groups: dict[str, dict[int, str]] = {}
@@ -217,6 +226,10 @@ def _numbered_columns(names: Sequence[str]) -> dict[str, list[str]]:
     return wide
 
 
+def _may_be_id(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
 def _whole(columns: list[list[Any]]) -> list[list[Any]]:
     """Return columns of one list of ids as whole numbers, where gaps made pandas write ``7.0``."""
     numbers = [[each for each in values if not is_missing(each)] for values in columns]
@@ -228,6 +241,37 @@ def _whole(columns: list[list[Any]]) -> list[list[Any]]:
         [None if is_missing(each) else str(each).removesuffix(".0") for each in values]
         for values in columns
     ]
+
+
+# --- columns by name
+
+
+def names_of(names: Sequence[str]) -> str:
+    """Return some names for a message."""
+    return ", ".join(shown(name, 30) for name in names[:12]) + (", …" if len(names) > 12 else "")
+
+
+def refuse_unknown(parameter: str, name: str, names: Sequence[str], source: str) -> InputError:
+    """Return the error for a column that a table does not have, the nearest names first."""
+    near = get_close_matches(name, names, n=3, cutoff=0.5)
+    others = [*near, *(each for each in names if each not in near)]
+    return InputError(f"{source}: no column {shown(name)} ({parameter}=) among {names_of(others)}")
+
+
+def one_column(names: Sequence[str], what: str, option: str, table: Table) -> str | None:
+    """Return the only name; None if there is none."""
+    if len(names) > 1:
+        raise InputError(
+            f"{table.source}: {shown(names[0], 30)} and {shown(names[1], 30)} could both {what}; "
+            f"say which ({option}={shown(names[0], 60)})"
+        )
+    return names[0] if names else None
+
+
+def query_names(names: Iterable[str], columns: Columns = NO_COLUMNS) -> set[str]:
+    """Return the columns that are of the query, and so not of its documents."""
+    known = {folded(name) for name in (*QUERY_IDS, *QUESTIONS)}
+    return {name for name in names if folded(name) in known or name == columns.query}
 
 
 # --- what is in a cell
@@ -280,6 +324,9 @@ def written_list(text: str, *, bare: bool = False) -> Any:
         begin = item.end()
     if begin == len(inner):
         return items or text
+    if inner.startswith("{"):  # records, as Python prints them
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return ast.literal_eval(text.strip())
     ids = _separated(inner) if bare else inner
     return ids if isinstance(ids, list) else [ids] if bare and " " not in ids else text
 

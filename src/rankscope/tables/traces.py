@@ -7,8 +7,7 @@ the ``gen_ai.retrieval.documents`` of OpenTelemetry, or one that says that it is
 none. All other spans are passed over.
 
 The id of a query is the attribute that the user names, or else the span's trace id; the second
-retrieval of a trace has ``-2`` after it, and so on. Spans without a trace id are numbered. The text
-of a query is its own field, so that the same file also gives the queries.
+retrieval of a trace has ``-2`` after it, and so on. Spans without a trace id are numbered.
 """
 
 from __future__ import annotations
@@ -25,8 +24,10 @@ _BATCHES = ("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "spa
 _TRACE_IDS = ("context.trace_id", "trace_id", "traceId", "context.traceId")
 _KINDS = ("openinference.span.kind", "span_kind", "spanKind")
 _TEXTS = ("gen_ai.retrieval.query.text", "gen_ai.retrieval.query", "input.value")
-_ASKED = ("query", "question", "input", "text")
+_QUESTION = re.compile(r"(?:gen_ai\.retrieval\.query|input\.value)\.(?:query|question|input|text)")
 _DOCUMENT = re.compile(r"(?:gen_ai\.)?retrieval\.documents\.(\d{1,9})\.(?:document\.)?(.+)", re.S)
+_JSON = ("retrieval.documents", "document.metadata", "retrieval.query", "input.value")
+"""How attributes end that may be JSON text."""
 
 
 class Retrieval(NamedTuple):
@@ -74,12 +75,9 @@ def retrievals(
         of_trace[query_id] += query is None
         if of_trace[query_id] > 1:
             query_id = f"{query_id}-{of_trace[query_id]}"
-        texts = (fields[name] for name in _TEXTS if isinstance(fields.get(name), str))
-        text = next(texts, None)  # an input may be a JSON object that holds it
-        held = _parsed(text)
-        asked = [held.get(name) for name in _ASKED] if isinstance(held, Mapping) else []
-        text = next((each for each in asked if isinstance(each, str)), text)
-        yield Retrieval(line, query_id, text, documents)
+        names = (name for name in fields if name in _TEXTS or _QUESTION.fullmatch(name))
+        texts = (fields[name] for name in names if isinstance(fields[name], str))
+        yield Retrieval(line, query_id, next(texts, None), documents)
     if not count:
         raise FormatError(
             f"has no retrieval among its {counted(spans, 'span')}; one has "
@@ -105,8 +103,7 @@ def _fields(span: Mapping[str, Any]) -> dict[str, Any]:
         span = {**span, "attributes": _plain({"kvlistValue": {"values": attributes}})}
 
     def flatten(value: Any, name: str) -> None:
-        if name.endswith("retrieval.documents"):
-            value = _parsed(value)
+        value = _parsed(value) if name.endswith(_JSON) else value
         if isinstance(value, list) and value and isinstance(value[0], Mapping):
             value = dict(enumerate(value))
         if isinstance(value, Mapping) and value:
@@ -121,13 +118,12 @@ def _fields(span: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return a typed value of OTLP as plain data."""
-    held = dict(value) if isinstance(value, Mapping) else {"value": value}
-    kind, inner = next(iter(held.items()), ("", None))
-    if kind in ("arrayValue", "kvlistValue"):
-        items = inner.get("values") if isinstance(inner, Mapping) else None
-        listed = items if isinstance(items, list) else []
-        if kind == "arrayValue":
-            return [_plain(item) for item in listed]
+    kind, inner = next(iter(value.items()), ("", None)) if isinstance(value, Mapping) else ("", "")
+    items = inner.get("values") if isinstance(inner, Mapping) else None
+    listed = items if isinstance(items, list) else []
+    if kind == "arrayValue":
+        return [_plain(item) for item in listed]
+    if kind == "kvlistValue":
         pairs = [pair for pair in listed if isinstance(pair, Mapping)]
         return {str(pair.get("key")): _plain(pair.get("value")) for pair in pairs}
     # whole numbers are text in OTLP, as 64 bits are too many for JSON
@@ -142,13 +138,8 @@ def _documents(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
         match = _DOCUMENT.fullmatch(name)
         if match is not None and value is not None:
             document = by_place.setdefault(int(match[1]), {"metadata": {}})
-            held = _parsed(value) if match[2] == "metadata" else None
-            if match[2].startswith("metadata."):
-                held = {match[2].removeprefix("metadata."): value}
-            if isinstance(held, Mapping):
-                document["metadata"].update(held)
-            else:
-                document[match[2]] = value
+            field = match[2].removeprefix("metadata.")
+            (document if field == match[2] else document["metadata"])[field] = value
     return [by_place[place] for place in sorted(by_place)]
 
 

@@ -18,10 +18,11 @@ import polars as pl
 
 from rankscope.errors import shown
 from rankscope.tables.detection import shielded
+from rankscope.tables.native_files import in_threads
 from rankscope.tables.rows import Malformed, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,42 +49,50 @@ def read_columns(
     row_lines = [np.empty(0, np.int64)]
     malformed: list[Malformed] = []
     broken, first_line = 0, 1
-    while block := stream.read(_BLOCK):
-        if not block.endswith(b"\n"):
-            block += stream.readline()
+
+    def split(block: bytes) -> tuple[pl.DataFrame, NDArray[np.int64], list[Malformed], int, int]:
         text = _clean(block)  # bytes; the arrays below have an item per line
         ends = np.flatnonzero(text == _NEWLINE)
         begins = np.concatenate(([0], ends[:-1] + 1))
-        spaces = np.flatnonzero(text == _SPACE)
-        width = np.searchsorted(spaces, ends) - np.searchsorted(spaces, begins) + 1
+        width = np.add.reduceat(text == _SPACE, begins, dtype=np.int64) + 1
         is_data = (ends > begins) & (text[begins] != _HASH)
         fits = is_data & (width == len(columns))
-        if fits.any():
-            fitting = text if fits.all() else text[np.repeat(fits, ends - begins + 1)]
-            scan = pl.scan_csv(
-                shielded(fitting.tobytes()), schema=names, separator=" ", has_header=False,
-                quote_char=None, glob=False, credential_provider=None,
-            )  # fmt: skip
-            frames.append(scan.select(roles).collect())
-        row_lines.append(first_line + np.flatnonzero(fits))
-        wrong = np.flatnonzero(is_data & ~fits)
-        for line in wrong[: MALFORMED_SHOWN - len(malformed)].tolist():
+        fitting = text if fits.all() else text[np.repeat(fits, ends - begins + 1)]
+        scan = pl.scan_csv(
+            shielded(fitting.tobytes()), schema=names, separator=" ", has_header=False,
+            quote_char=None, glob=False, credential_provider=None,
+        )  # fmt: skip
+        wrong, reasons = np.flatnonzero(is_data & ~fits), []
+        for line in wrong[:MALFORMED_SHOWN].tolist():
             start = bytes(text[begins[line] : ends[line]][:200])
             beginning = shown(start.decode("utf-8", "replace"))
             reason = f"expected {len(columns)} columns, found {width[line]} in {beginning}"
             reason = "bytes that are not UTF-8" if start == _NOT_UTF8 else reason
-            malformed.append(Malformed(first_line + line, reason))
-        broken += len(wrong)
-        first_line += len(ends)
-    lines = np.concatenate(row_lines)
+            reasons.append(Malformed(line, reason))
+        frame = scan.select(roles).collect() if fits.any() else frames[0]
+        return frame, np.flatnonzero(fits), reasons, len(wrong), len(ends)
+
+    for frame, lines, reasons, wrong, count in in_threads(split, _blocks(stream)):
+        frames.append(frame)
+        row_lines.append(first_line + lines)
+        malformed += [Malformed(first_line + line, reason) for line, reason in reasons]
+        broken += wrong
+        first_line += count
+    numbers = np.concatenate(row_lines)
     return Rows(
         frame=pl.concat(frames, how="vertical"),
         source=source,
         layout=layout,
-        line_of=lambda row: int(lines[row]),
-        malformed=tuple(malformed),
+        line_of=lambda row: int(numbers[row]),
+        malformed=tuple(malformed[:MALFORMED_SHOWN]),
         malformed_count=broken,
     )
+
+
+def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield blocks of whole lines."""
+    while block := stream.read(_BLOCK):
+        yield block if block.endswith(b"\n") else block + stream.readline()
 
 
 def _clean(block: bytes) -> NDArray[np.uint8]:
@@ -97,12 +106,13 @@ def _clean(block: bytes) -> NDArray[np.uint8]:
     block = block if block.endswith(b"\n") else block + b"\n"
     text = np.frombuffer(block.translate(_TO_SPACE), np.uint8)
     space = text == _SPACE
-    needless = np.zeros_like(space)  # all but the last of adjacent spaces, and before a line's end
-    np.logical_and(space[:-1], (space | (text == _NEWLINE))[1:], out=needless[:-1])
+    edge = space | (text == _NEWLINE)
+    if not edge[0] and not (edge[:-1] & edge[1:]).any():
+        return text  # as most programs write it
+    needless = np.append(space[:-1] & edge[1:], False)  # all but the last, and before a line's end
     text = text[~needless]
     begins = np.concatenate(([0], np.flatnonzero(text[:-1] == _NEWLINE) + 1))
-    leading = begins[text[begins] == _SPACE]
-    return np.delete(text, leading) if leading.size else text
+    return np.delete(text, begins[text[begins] == _SPACE])
 
 
 def _is_utf8(line: bytes) -> bool:

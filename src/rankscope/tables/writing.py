@@ -58,11 +58,6 @@ def write_trec_or_jsonl(table: PairTable, path: PathLike) -> None:
     write_pieces(path, pair_pieces(table, "trec", otherwise="jsonl"))
 
 
-def trec_or_jsonl_bytes(table: PairTable) -> bytes:
-    """Return a file as `write_trec_or_jsonl` writes it."""
-    return b"".join(pair_pieces(table, "trec", otherwise="jsonl"))
-
-
 def pair_pieces(table: PairTable, format: str, otherwise: str = "") -> Iterator[bytes]:
     """Yield a file; of a format that cannot hold an id, the ``otherwise`` named one."""
     is_trec = format == "trec"

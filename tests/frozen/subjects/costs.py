@@ -46,13 +46,13 @@ def pareto() -> Any:
     Oracle: all pairs (`test_oracles_diagnosis`).
     """
     runs = {name: ranked(ranks) for name, ranks in RANKS.items()}
-    return {"less is better": _fronts(runs), "more is better": _fronts(runs, higher=["ms"])}
+    return {"less is better": _fronts(runs)}
 
 
-def _fronts(runs: Any, **config: Any) -> Any:
+def _fronts(runs: Any) -> Any:
     fronts = {}
     for measure in ("RR", "P@1"):
-        answer = ask("pareto", ONE_RELEVANT, runs, measure, costs=COSTS, configs={"pareto": config})
+        answer = ask("pareto", ONE_RELEVANT, runs, measure, costs=COSTS)
         for front in answer.fronts:
             fronts[f"{measure} and {front.cost}"] = {
                 row.system: [row.cost, row.quality, int(row.on_front), len(row.dominated_by)]

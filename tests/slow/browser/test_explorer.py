@@ -124,8 +124,8 @@ def test_it_opens_with_the_decision_and_closed_sections(tabs: Any, demo: Path) -
 
 
 def test_a_link_opens_the_section_that_it_leads_into(tabs: Any, demo: Path) -> None:
-    page = tabs(demo, "definitions")
-    assert page.locator("#definitions[open] th", has_text="formula").is_visible()
+    page = tabs(demo, "measures")
+    assert page.locator("#measures[open] th", has_text="R@100").is_visible()
 
 
 def test_a_number_leads_to_its_questions_and_a_question_to_its_documents(

@@ -57,9 +57,9 @@ class CollectionConfig(Section):
     """What is searched and judged: a folder in BEIR's layout, single files, or cases."""
 
     path: Text | None = None
-    """A folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, or as on the Hugging Face Hub
-    (corpus/SPLIT-00000-of-00001.parquet, …), relative to the config. Here and for files, bundled:
-    begins a path to data that comes with rankscope: bundled:recipes, bundled:hpo."""
+    """A folder with corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv, relative to the config.
+    Here and for files, bundled: begins a path to data that comes with rankscope: bundled:recipes,
+    bundled:hpo."""
     split: Text | None = None
     """Which judgments of the folder are used; if not given, test, or the only ones."""
     ir_datasets: Text | None = None
@@ -95,8 +95,8 @@ class CollectionConfig(Section):
     labels: dict[str, float] | None = Field(default=None, min_length=1)
     """What grades mean that are written as words or letters, such as {E: 3, S: 2, C: 1, I: 0}."""
     doc_id_from: Text | None = None
-    """Systems return chunks, and judgments name documents: a separator such as '#', a regular
-    expression, or a table from chunk to document, relative to the config."""
+    """Systems return chunks, and judgments name documents: a separator such as '#', or a regular
+    expression."""
 
     decisions: Text | None = None
     """What a router or a gate decided for each query, relative to the config."""

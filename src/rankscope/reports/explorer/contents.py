@@ -191,18 +191,10 @@ def _causes(
 
 def _fields(metadata: Sequence[str | None]) -> dict[str, list[str | None]]:
     """Return metadata by field; the fields that most queries have first."""
-    parsed = [_object(text) for text in metadata]
+    parsed: list[dict[str, Any]] = [json.loads(text) if text else {} for text in metadata]
     counts = Counter(name for entry in parsed for name in entry)
     names = [name for name, _ in counts.most_common(MOST_FIELDS)]
     return {name: [_plain(entry.get(name)) for entry in parsed] for name in names}
-
-
-def _object(text: str | None) -> dict[str, Any]:
-    try:
-        data = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _plain(value: Any) -> str | None:
@@ -238,7 +230,7 @@ def contents_of_experiment(
     top = min(top or report.top, report.top)
     try:
         return _of_tables(report, table, top=top, with_text=with_text)
-    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+    except (pl.exceptions.PolarsError, AttributeError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split())[:100]
         raise InputError(
             f"{source}: its tables are not those of an experiment ({reason}); see what was changed "

@@ -809,33 +809,6 @@
     if (busy && unsaved().length) event.preventDefault();
   });
 
-  /* Other tabs judge, too: what they did is looked at now and then. */
-  async function refresh() {
-    if (document.hidden || busy || !rater || byId("desk").hidden) return;
-    const shown = current;
-    let answer;
-    try {
-      answer = await ask("progress", { key: shown ? shown.key : null });
-    } catch (error) {
-      if (!(error instanceof Refused)) trouble(error);
-      return;
-    }
-    alarm("");
-    if (busy || current !== shown) return;
-    progress(answer.progress);
-    const known = shown && shown.judged ? shown.judged.id : null;
-    const now = answer.judged ? answer.judged.id : null;
-    if (shown && known !== now) {
-      shown.judged = answer.judged;
-      if (inList) drawList();
-      else draw();
-      say(now ? `Judged in another tab: ${named(answer.judged)}.` : "Undone in another tab.");
-    }
-  }
-  setInterval(refresh, 5000);
-  document.addEventListener("visibilitychange", refresh);
-  window.addEventListener("focus", refresh);
-
   // --- the beginning
 
   async function open() {

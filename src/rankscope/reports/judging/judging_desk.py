@@ -150,7 +150,6 @@ class Desk:
             "list": self._list,
             "judge": self._judge,
             "undo": self._undo,
-            "progress": self._progress_of,
         }
 
     @property
@@ -202,11 +201,6 @@ class Desk:
             "items": listed and [self._item(rater, each) for each in listed],
             "progress": self._progress(rater, pair),
         }
-
-    def _progress_of(self, rater: str, body: Mapping[str, Any]) -> Body:
-        pair = None if body.get("key") is None else self._named(body["key"])
-        judged = None if pair is None else self._judged(rater, pair)
-        return {"progress": self._progress(rater, pair), "judged": judged}
 
     # --- what is done
 

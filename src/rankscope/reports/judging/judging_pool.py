@@ -20,14 +20,14 @@ from rankscope.errors import InputError, shown
 from rankscope.files import source_name, suffix_of
 from rankscope.reports.judging.judgment_log import Pair
 from rankscope.tables.columns import ALIASES, RecordLayout, find_name
-from rankscope.tables.record_rows import checked_id, read_records
+from rankscope.tables.records import checked_id, read_records
 
 if TYPE_CHECKING:
     from rankscope.collection.queries import Queries
     from rankscope.diagnosis.judge_next import ToJudge
     from rankscope.files import PathLike
     from rankscope.runs.table import Run
-    from rankscope.tables.record_rows import Record
+    from rankscope.tables.records import Record
 
 POOL = RecordLayout(
     kind="ratings",  # what holds queries and documents, too
@@ -81,23 +81,17 @@ class JudgingPool:
     queries: Mapping[str, QueryText] = field(default_factory=dict)
     documents: Mapping[str, DocumentText] = field(default_factory=dict)
 
-    @property
-    def query_ids(self) -> list[str]:
-        """The queries, in the order of their first pair."""
-        return list(dict.fromkeys(pair.query_id for pair in self.pairs))
-
-    @property
-    def doc_ids(self) -> frozenset[str]:
-        """The documents."""
-        return frozenset(pair.doc_id for pair in self.pairs)
-
-    def with_queries(self, queries: Mapping[str, QueryText]) -> JudgingPool:
-        """Return the pool with what is known about queries."""
-        return replace(self, queries={**self.queries, **queries})
-
-    def with_documents(self, documents: Mapping[str, DocumentText]) -> JudgingPool:
-        """Return the pool with what is known about documents."""
-        return replace(self, documents={**self.documents, **documents})
+    def with_texts(
+        self,
+        queries: Mapping[str, QueryText] | None = None,
+        documents: Mapping[str, DocumentText] | None = None,
+    ) -> JudgingPool:
+        """Return the pool with what is known about queries and documents."""
+        queries, documents = (
+            {**self.queries, **(queries or {})},
+            {**self.documents, **(documents or {})},
+        )
+        return replace(self, queries=queries, documents=documents)
 
 
 def read_pool(path: PathLike) -> JudgingPool:

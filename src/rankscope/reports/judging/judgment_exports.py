@@ -19,7 +19,7 @@ from rankscope.files import replacing, source_name, suffix_of
 from rankscope.reports.judging.judgment_log import Pair
 from rankscope.tables.delimited import delimited_bytes
 from rankscope.tables.jsontext import dump_json
-from rankscope.tables.writing import trec_or_jsonl_bytes
+from rankscope.tables.writing import pair_pieces
 
 if TYPE_CHECKING:
     from rankscope.files import PathLike
@@ -140,7 +140,7 @@ def table_bytes(frame: pl.DataFrame, path: PathLike) -> bytes:
 def qrels_bytes(qrels: Qrels, path: PathLike) -> bytes:
     """Return qrels in the format that the suffix of a file tells."""
     if export_format(path) == "trec":
-        return trec_or_jsonl_bytes(qrels)
+        return b"".join(pair_pieces(qrels, "trec", otherwise="jsonl"))
     names = {"query_id": "query-id", "doc_id": "corpus-id", "grade": "score"}
     return delimited_bytes(qrels.to_polars().select(*names).rename(names), "\t")
 

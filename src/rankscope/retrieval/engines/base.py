@@ -207,11 +207,10 @@ class Engine(System):
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
         """What a user should know of the answers, and of what makes the vectors."""
-        remarks = self.remarks()
+        notes = self.remarks()
         if self.is_attached:
-            where = f"{self.kind}: {self.source}"
-            remarks = (*snapshot_of(self.options.snapshot, where)[1], *remarks)
-        return (*remarks, *(note for part in self.parts() for note in part.notes))
+            notes = (*snapshot_of(self.options.snapshot, f"{self.kind}: {self.source}")[1], *notes)
+        return (*notes, *(note for part in self.parts() for note in part.notes))
 
     def remarks(self) -> tuple[str, ...]:
         """Return what a user should know of this engine."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from threading import Lock
 from typing import Any
 
 
@@ -19,35 +19,30 @@ class Connections:
 
     def __init__(self, connect: Callable[[], Any]) -> None:
         self._connect = connect
-        self._lock = Lock()
-        self._idle: list[Any] = []
+        self._idle: deque[Any] = deque()
         weakref.finalize(self, _close_all, self._idle)
 
     @contextmanager
     def taken(self) -> Iterator[Any]:
         """Hand out a connection; an open one if there is any."""
-        with self._lock:
-            connection = self._idle.pop() if self._idle else None
-        if connection is None:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
             connection = self._connect()
         try:
             yield connection
         except BaseException:
-            _close_all([connection])
+            self._idle.append(connection)
             self.close()
             raise
-        with self._lock:
-            self._idle.append(connection)
+        self._idle.append(connection)
 
     def close(self) -> None:
         """Close all that are not in use."""
-        with self._lock:
-            idle = self._idle[:]
-            self._idle.clear()
-        _close_all(idle)
+        _close_all(self._idle)
 
 
-def _close_all(connections: list[Any]) -> None:
+def _close_all(connections: deque[Any]) -> None:
     while connections:
-        with suppress(Exception):  # it may be broken already
+        with suppress(Exception):  # it may be broken already, or closed by another thread
             connections.pop().close()

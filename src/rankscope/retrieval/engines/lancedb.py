@@ -213,8 +213,8 @@ class Lance(StoredEngine):
         match = engine("lancedb.query", **self.package).MatchQuery(
             question.text, self._column, **self.options.params
         )
-        rows = self._table.search(match, query_type="fts")
-        return self._pairs(rows, question, "_score", limit)
+        query = self._table.search(match, query_type="fts")
+        return self._pairs(query, question, "_score", limit)
 
     def _by_vector(self, question: Question, limit: int, params: Mapping[str, Any]) -> Pairs:
         distance = self.options.params.get("distance_type", "cosine")

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 from weakref import finalize
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import field_validator, model_validator
 
 from rankscope.errors import InputError, shown
 from rankscope.retrieval.engines.base import Pairs, Question
@@ -23,7 +23,7 @@ from rankscope.retrieval.engines.engine_folder import opened, remove_folder
 from rankscope.retrieval.engines.loaded import LoadedEngine, LoadedOptions
 from rankscope.retrieval.options import Secret, SpecError, Text
 from rankscope.retrieval.registry import Context
-from rankscope.retrieval.web import REFUSED, Web, WebError, WebOptions, check_url
+from rankscope.retrieval.web import REFUSED, Web, WebError, WebOptions
 
 
 class StoreOptions(LoadedOptions):
@@ -62,27 +62,14 @@ class StoreOptions(LoadedOptions):
         return self
 
 
-class ServerOptions(StoreOptions):
+class ServerOptions(StoreOptions, WebOptions):
     """Where an engine is: in a folder of this process, or on a server."""
 
-    url: Text | None = None
+    url: Text | None = None  # type: ignore[assignment]
     """The address of a server: http:// or https://, without a user and password. If not given, the
     engine runs in this process."""
     key: Secret | None = None
     """The key the server asks for, such as ${KEY}; never recorded."""
-    headers: dict[str, Secret] = Field(default_factory=dict)
-    """More that is sent with every request, such as Authorization: Bearer ${KEY}; never
-    recorded."""
-    verify: bool | Text = True
-    """Whose certificates are trusted: true for those of the system, the file of a certificate
-    authority, or false for any, which is for a server of your own in a test only."""
-
-    @field_validator("url")
-    @classmethod
-    def _web_address(cls, url: str | None) -> str | None:
-        if url is not None:
-            check_url(url)
-        return url
 
     @model_validator(mode="after")
     def _folder_or_server(self) -> Self:
@@ -245,11 +232,8 @@ class ServedEngine(StoredEngine):
             InputError: nothing answers there, or something else, or it refuses the key.
             WebError: it cannot answer now.
         """
-        options = WebOptions(
-            url=self.options.url or "",
-            headers={name: Secret(value) for name, value in self.headers.items()},
-            verify=self.options.verify,
-        )
+        headers = {name: Secret(value) for name, value in self.headers.items()}
+        options = self.options.model_copy(update={"headers": headers})
         web = Web(options, needed_for=self.kind, extra=self.kind)
         try:
             web.reach()
