@@ -480,3 +480,31 @@ def test_documents_of_one_query_are_known_by_their_fields() -> None:
     assert rs.evaluate([["a"]], found, "RR")["RR"] == 0.5
     named = [{"id": "a", "metadata": {}, "kind": "recipe"}]
     assert rs.evaluate([["a"]], named, "RR")["RR"] == 1
+
+
+def test_scores_that_rise_down_the_ranks_are_refused() -> None:
+    """A distance beside ranks is no score, unless the caller says so."""
+    rows = [
+        {"query_id": query, "rank": place, "chunk_id": doc_id, "score": place / 10}
+        for query, first in (("q1", "a"), ("q2", "b"))
+        for place, doc_id in enumerate((first, "x", "y"), start=1)
+    ]
+    gold = {"q1": ["a"], "q2": ["b"]}
+    with pytest.raises(InputError, match="score='rank' or score='score'"):
+        rs.evaluate(gold, rows, ["RR"])
+    assert rs.evaluate(gold, rows, ["RR"], score="rank")["RR"] == 1
+    without = [{name: row[name] for name in ("query_id", "rank", "chunk_id")} for row in rows]
+    scores = rs.evaluate(gold, without[::-1], ["RR"])
+    assert (scores["RR"], scores.findings) == (1, ())
+
+
+def test_a_named_column_of_one_side_leaves_the_words_of_the_other() -> None:
+    """Gold with ids and words meets a run with words alone, also where its column is named."""
+    gold = [{"id": "Q1", "question": "how to reset it?", "expected_ids": ["a"]}]
+    run = [{"frage": "how to reset it?", "treffer": ["x", "a"]}]
+    assert rs.evaluate(gold, run, ["RR"], query="frage", retrieved="treffer")["RR"] == 0.5
+
+
+def test_a_run_in_the_place_of_measures_is_told() -> None:
+    with pytest.raises(InputError, match="several runs as one"):
+        rs.compare({"q": ["a"]}, {"q": ["a"]}, {"q": ["b"]})

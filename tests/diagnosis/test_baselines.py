@@ -53,11 +53,11 @@ def test_the_number_of_documents_is_that_of_the_corpus() -> None:
     corpus = {f"d{n}": "text" for n in range(20)} | dict.fromkeys(FILLER, "text")
     result = look(ONE_TARGET, {"good": GOOD}, ["Success@5"], corpus=corpus, **known(7))
     assert result.documents == 50
-    assert result.means[0].random == pytest.approx(0.1)
+    assert result.ladder[0].mean == pytest.approx(0.1)
     # half of the targets are in no corpus: nobody can find them by chance
     part = {name: text for name, text in corpus.items() if name not in {f"d{n}" for n in range(10)}}
     result = look(ONE_TARGET, {"good": GOOD}, ["Success@5"], corpus=part)
-    assert result.means[0].random == pytest.approx(10 / 20 * 5 / 40)
+    assert result.ladder[0].mean == pytest.approx(10 / 20 * 5 / 40)
 
 
 def test_without_a_baseline_there_is_no_answer() -> None:
@@ -68,7 +68,6 @@ def test_without_a_baseline_there_is_no_answer() -> None:
     result = look(ONE_TARGET, {"good": GOOD}, ["ERR@5", "RR"], **known(50))
     assert "no formula" in result.absent["random"]
     assert [(row.system, row.gained) for row in result.ladder] == [("good", None)]
-    assert result.means[1].random is not None
 
 
 def random_runs(count: int, seed: int, documents: int = 40) -> dict[str, dict[str, list[str]]]:
@@ -89,7 +88,7 @@ def test_random_systems_are_not_shown_to_be_better(measure: str) -> None:
     alone = look(ONE_TARGET, random_runs(1, 0), [measure], **known(40))
     [finding] = alone.findings
     assert finding.code == "RS661"
-    assert finding.gain == pytest.approx(1 - alone.means[0].systems["s0"])
+    assert finding.gain == pytest.approx(1 - alone.ladder[1].mean)
     gained = alone.ladder[1].gained
     assert gained is not None
     assert gained.low <= 0 <= gained.high
@@ -191,7 +190,6 @@ def test_the_same_mean_is_not_the_same_for_every_query() -> None:
 
 def test_measures_that_are_no_means_are_left_out() -> None:
     result = look(TARGETS, {"s": found_first(8)}, ["NumRelRet", "RR", "GMAP"], **known(40))
-    assert [row.measure for row in result.means] == ["RR"]
     assert result.measure == "RR"
     diagnosis = rs.diagnose(TARGETS, {"s": found_first(8)}, ["NumRet"], only="baselines")
     assert isinstance(getattr(diagnosis.analyses, "baselines"), NotApplicable)  # noqa: B009

@@ -51,17 +51,17 @@ any_text = st.one_of(
 
 
 def table(text: str) -> Table:
-    """Return a table with the text as title, column, name, cell, note and letters."""
+    """Return a table with the text as title, column, name, cell, note and marker."""
     return Table(
         (Column(text, "text"), Column("mean", digits=3, note=text), Column("what", "text")),
         (
             (
                 Cell(text, note=text),
-                Cell(0.5, (0.25, 0.75), "↑†", "ab", 0.1, best=True),
+                Cell(0.5, (0.25, 0.75), "↑†", best=True),
                 Cell(text),
             ),
             (Cell("b"), Cell(1024, note=text), Cell(None)),
-            (Cell("c"), Cell("none", letters="a_b"), Cell(text, tone="bad")),
+            (Cell("c"), Cell("none", marker="a_b"), Cell(text, tone="bad")),
         ),
         title=text,
         notes=(text,),

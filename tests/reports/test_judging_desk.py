@@ -70,7 +70,7 @@ def test_nothing_of_systems_reaches_the_page(tmp_path: Path) -> None:
     desk = make(tmp_path)
     key = key_of(desk, "q1", "d1")
     judge(desk, "bob", key, 3, reason="bob's reason")
-    for request in ("state", "next", "item", "list"):
+    for request in ("state", "next", "item"):
         answer = json.dumps(desk.answer(request, {"rater": "ann", "key": key, "tab": "t"}))
         for word in ("rank", "score", "system", "priority", "bm25", "bob's reason", '"grade": 3}'):
             assert word not in answer.replace('{"grade": 3, "label": "perfect"}', ""), request

@@ -191,3 +191,20 @@ def test_a_retriever_of_terms(tmp_path: Path) -> None:
     assert result.means["MaxOntSim@2"] == pytest.approx(0.7 * 2 / 3 + 0.3 * (1 - 1 / 5))
     both = rs.evaluate_retriever(answers.get, cases, k=2, language="all")
     assert both.means["Success@2"] == 0.5
+
+
+def test_a_table_in_an_object_asks_its_words() -> None:
+    """Rows with ids and words are asked by their words, however the table is wrapped."""
+    rows = [
+        {"qid": "Q01", "user_query": "how to reset?", "gold_chunks": ["a"]},
+        {"qid": "Q02", "user_query": "where is it?", "gold_chunks": ["b"]},
+    ]
+    for golden in (rows, {"version": 3, "items": rows}):
+        questions: list[str] = []
+
+        def search(question: str, k: int, questions: list[str] = questions) -> list[str]:
+            questions.append(question)
+            return ["a"][:k]
+
+        assert rs.evaluate_retriever(search, golden, k=1)["hit_rate@1"] == 0.5
+        assert questions == ["how to reset?", "where is it?"]

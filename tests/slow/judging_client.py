@@ -91,6 +91,16 @@ class Client:
         assert answer.status == 200, answer.content
         return answer.json
 
+    def keys(self, rater: str) -> list[str]:
+        """Return the keys of all pairs that the rater has not judged, in their order."""
+        keys: list[str] = []
+        while True:
+            skip = keys[-1] if keys else None
+            item = self.ask("next", rater=rater, skip=skip)["item"]
+            if item is None or item["key"] in keys:
+                return keys
+            keys.append(item["key"])
+
     def judge(self, rater: str, key: str, grade: int, **more: Any) -> Any:
         body = {"rater": rater, "key": key, "grade": grade, "id": str(uuid.uuid4()), **more}
         return self.ask("judge", **body)

@@ -36,7 +36,6 @@ def test_a_run_file_is_not_kept_once_more(tmp_path: Path) -> None:
     (world.folder / "answers.run").write_text(answers())
     first = run(world, "first")
     kept = [path.read_bytes() for path in (world.folder / "cache").rglob("*") if path.is_file()]
-    assert kept
     assert not any(b"d05" in content for content in kept)
     second = run(world, "second")
     assert second.report.systems[0].run == first.report.systems[0].run

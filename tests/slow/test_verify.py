@@ -213,7 +213,6 @@ def test_a_page_whose_data_were_changed(folder: Path) -> None:
 
 def test_the_digest(original: Path) -> None:
     digest = hashlib.sha256((original / MANIFEST).read_bytes()).hexdigest()
-    assert digest[:16] in cli("benchmark", "list", original.parent)[1]
     for given, code in ((digest, 0), (digest[:12].upper(), 0), ("0" * 64, 1), ("xyz", 1)):
         assert cli("benchmark", "verify", original, "--digest", given)[0] == code
 

@@ -149,9 +149,14 @@ def test_skewed_differences_that_only_chance_makes_are_not_shown_too_often() -> 
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.integers(0, 2**32 - 1), st.sampled_from([5, 10, 25, 60]), st.sampled_from([0.3, 1.0, 4.0])
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([5, 10, 25, 60]),
+    st.sampled_from([0.3, 1.0, 4.0]),
+    st.sampled_from([1, 28, 7_875]),
 )
-def test_the_limit_of_skewness_never_lowers_p(seed: int, queries: int, shape: float) -> None:
+def test_the_limit_of_skewness_never_lowers_p(
+    seed: int, queries: int, shape: float, together: int
+) -> None:
     """Nor does it know which system is named first, or the order of the queries."""
     random = np.random.default_rng(seed)
     change = 0.02 * (random.gamma(shape, 1.0, (1, queries)) - 1.5 * shape)
@@ -160,6 +165,11 @@ def test_the_limit_of_skewness_never_lowers_p(seed: int, queries: int, shape: fl
         for rows in (change, -change, random.permutation(change, axis=1))
     ]
     assert limits[0] == limits[1] == limits[2]
+    raised, mirrored = (
+        skew_p(rows, np.array([2.5]), np.array([queries - 1.0]), together=together).tolist()
+        for rows in (change, -change)
+    )
+    assert limits[0] <= raised == mirrored
     base = np.full((1, 1, queries), 0.5)
     matrix = Matrix(
         systems=("base", "system"),
@@ -167,7 +177,9 @@ def test_the_limit_of_skewness_never_lowers_p(seed: int, queries: int, shape: fl
         query_ids=tuple(f"q{query:02}" for query in range(queries)),
         values=np.concatenate([base, base + change], axis=1),
     )
-    one, other = (Differences.of(matrix, [pair], Settings()) for pair in ((0, 1), (1, 0)))
+    one, other = (
+        Differences.of(matrix, [pair], Settings(), together=together) for pair in ((0, 1), (1, 0))
+    )
     assert one.p[0] == other.p[0] >= one.p_interval[0]
     [interval], [opposite] = (rows.intervals(rows.p, 0.05) for rows in (one, other))
     assert (interval.low, interval.high) == (-opposite.high, -opposite.low)

@@ -25,13 +25,11 @@ from rankscope.diagnosis.reference_rankings import (
     random_rankings,
     scored_as_systems,
 )
-from rankscope.diagnosis.show import part_table, system_table
+from rankscope.diagnosis.show import system_table
 from rankscope.document.blocks import Block
-from rankscope.errors import counted
 from rankscope.findings import Finding, declare
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import aggregate
-from rankscope.part import Part
 from rankscope.scoring.align import align
 from rankscope.statistics.arrays import SMALLEST
 from rankscope.statistics.comparison import compare_pairs
@@ -110,26 +108,6 @@ class Rung(Row):
         return f"{self.gained.value / (self.mean - self.gained.value):+.1%}"
 
 
-class MeasureMeans(Part):
-    """Means by one measure."""
-
-    measure: str
-    """The measure."""
-    random: float | None
-    """Expected of all documents in random order; null: no formula, or it is not known how many
-    documents there are."""
-    deviation: float | None
-    """How far that mean lies from one random order to the next (a standard deviation)."""
-    title_only: float | None
-    """Of BM25 over titles; null if it could not be made."""
-    full_text: float | None
-    """Of BM25 over all text; null if it could not be made."""
-    systems: dict[str, float]
-    """By system."""
-    ideal: float | None
-    """Of the judged documents in perfect order; null where a measure needs more than grades."""
-
-
 class Baselines(Analysed):
     """Means of systems beside those of baselines."""
 
@@ -143,8 +121,11 @@ class Baselines(Analysed):
     """Which baselines could not be made, and why."""
     ladder: tuple[Rung, ...]
     """By the main measure: each baseline over the one before it, systems over the last."""
-    means: tuple[MeasureMeans, ...]
-    """By measure."""
+    deviation: float | None
+    """How far the mean of random rankings lies from one random order to the next (a standard
+    deviation); null: not known."""
+    ideal: float | None
+    """Of the judged documents in perfect order; null where the measure needs more than grades."""
 
 
 @analysis(
@@ -156,8 +137,8 @@ class Baselines(Analysed):
 def baselines(config: BaselinesConfig, inputs: Inputs) -> Baselines:
     """What chance, plain search over titles and full text, and the best ranking reach."""
     inputs.require(inputs.qrels.gold is None, "what is to be found is passages, and not documents")
-    matrix = inputs.matrix()
-    measures = [Measure.parse(scale.name) for scale in matrix.scales]
+    matrix = inputs.matrix().only_measure(0)
+    measure = Measure.parse(matrix.scales[0].name)
     number = {query_id: place for place, query_id in enumerate(inputs.qrels.query_ids)}
     at = np.array([number[query_id] for query_id in matrix.query_ids], np.int64)
     sizes = [int(ranking.sizes.max(initial=0)) for ranking in inputs.rankings.systems.values()]
@@ -165,45 +146,33 @@ def baselines(config: BaselinesConfig, inputs: Inputs) -> Baselines:
     documents = inputs.documents or config.documents
     absent: dict[str, str] = {}
     chance = random_rankings(inputs, documents, depth, absent)
-    deepest = max(depth, *(measure.cutoff or 1 for measure in measures))
+    deepest = max(depth, measure.cutoff or 1)
     searched = plain_search(
         inputs, documents, deepest, absent, most=config.search_up_to, language=config.language
     )
     inputs.require(chance is not None or searched, "; ".join(dict.fromkeys(absent.values())))
-    if chance is not None and chance.of(measures[0]) is None:
-        absent[RANDOM] = f"no formula is known for {measures[0]}"
-    judged = align(inputs.qrels, next(iter(inputs.runs.values())), sound=False).judged
-    means: list[MeasureMeans] = []
-    ladder: list[Rung] = []
-    for place, measure in enumerate(measures):
-        moments = None if chance is None else chance.of(measure)
-        below = {} if moments is None else {RANDOM: moments[0][at]}
-        for name, run in searched.items():
-            below[name] = scored_as_systems(measure, run, inputs)[at]
-        deviation = None
-        if moments is not None and moments[1] is not None:
+    below, deviation = {}, None
+    moments = None if chance is None else chance.of(measure)
+    if moments is not None:
+        below[RANDOM] = moments[0][at]
+        if moments[1] is not None:
             deviation = math.sqrt(math.fsum(moments[1][at])) / len(at)
-        by_name = {name: aggregate(measure, values) for name, values in below.items()}
-        has_best = not why_not_by_grade(measure, inputs.qrels.judged_grade)
-        row = MeasureMeans(
-            measure=str(measure),
-            random=by_name.get(RANDOM),
-            deviation=deviation,
-            title_only=by_name.get(TITLES),
-            full_text=by_name.get(TEXTS),
-            systems={name: matrix.mean(place, row) for row, name in enumerate(matrix.systems)},
-            ideal=aggregate(measure, ideal_values(measure, judged)[at]) if has_best else None,
-        )
-        means.append(row)
-        if place == 0:
-            ladder = _ladder(below, matrix.only_measure(0), deviation, inputs)
+    elif chance is not None:
+        absent[RANDOM] = f"no formula is known for {measure}"
+    for name, run in searched.items():
+        below[name] = scored_as_systems(measure, run, inputs)[at]
+    ideal = None
+    if not why_not_by_grade(measure, inputs.qrels.judged_grade):
+        judged = align(inputs.qrels, next(iter(inputs.runs.values())), sound=False).judged
+        ideal = aggregate(measure, ideal_values(measure, judged)[at])
     return Baselines(
-        measure=str(measures[0]),
+        measure=str(measure),
         queries=len(at),
         documents=documents,
         absent=absent,
-        ladder=tuple(ladder),
-        means=tuple(means),
+        ladder=tuple(_ladder(below, matrix, deviation, inputs)),
+        deviation=deviation,
+        ideal=ideal,
     )
 
 
@@ -218,24 +187,11 @@ def _show(result: Baselines) -> Iterator[Block | None]:
         notes.append(f"random: expected of all {result.documents:,} documents in random order")
     if TITLES in made or TEXTS in made:
         notes.append("title-only, full text: BM25 with nothing tuned over these (k1 = 1.5)")
-    ideal = result.means[0].ideal
-    perfect = [] if ideal is None else [Rung(system=PERFECT, mean=ideal)]
+    perfect = [] if result.ideal is None else [Rung(system=PERFECT, mean=result.ideal)]
     yield system_table(
         [*result.ladder, *perfect],
         notes=notes,
         columns=f"mean: {result.measure} | gained | over | percent: in per cent | verdict | p",
-    )
-    yield (
-        None
-        if len(result.means) == 1
-        else part_table(
-            result.means,
-            f"Means over {counted(result.queries, 'query')}",
-            columns=(
-                "measure | random | title_only: title-only | full_text | systems: {} | "
-                f"ideal: {PERFECT}"
-            ),
-        )
     )
 
 
@@ -293,13 +249,13 @@ def _by_chance(gain: float, deviation: float, scale: Scale) -> float:
 @baselines.find
 def _find(result: Baselines, inputs: Inputs) -> Iterator[Finding]:
     """Say which systems chance or plain search could replace."""
-    main, focus, scale = result.means[0], inputs.focus, Scale.of(result.measure)
+    focus, scale = inputs.focus, Scale.of(result.measure)
     sign = 1 if scale.higher_is_better else -1
     is_asked = str(inputs.main) == result.measure  # else no gain by the main measure is known
-    systems = [row for row in result.ladder if row.system in main.systems]
-    random, deviation = main.random, main.deviation
+    systems = [row for row in result.ladder if row.system in inputs.runs]
+    random, deviation = result.ladder[0].mean, result.deviation
     like_chance = []
-    if random is not None and deviation is not None:
+    if deviation is not None:
         like_chance = [
             row
             for row in systems
@@ -329,7 +285,9 @@ def _find(result: Baselines, inputs: Inputs) -> Iterator[Finding]:
             f"{result.documents:,} documents: {result.measure} of {row.mean:.4f} against "
             f"{random:.4f}"
         ),
-        lambda row: 0.0 if main.ideal is None or not is_asked else sign * (main.ideal - row.mean),
+        lambda row: (
+            0.0 if result.ideal is None or not is_asked else sign * (result.ideal - row.mean)
+        ),
         focus=focus,
     )
     if verdict in ("can't tell", "worse"):

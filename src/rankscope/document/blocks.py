@@ -39,11 +39,7 @@ class Cell:
     interval: tuple[float, float] | None = None
     """Lower and upper end, drawn in brackets; an end may be infinite."""
     marker: str = ""
-    """Signs right behind the value: † ‡ ↑ ↓ ✓ ✗."""
-    letters: str = ""
-    """Systems that share one are not separated."""
-    change: float | None = None
-    """The difference to what the value is compared with, drawn with its sign in parentheses."""
+    """Signs or a word right behind the value: ✓ ✗ better."""
     best: bool = False
     """Whether no other value of its kind is better; `Table.best` says what that means."""
     tone: Tone = "plain"
@@ -176,14 +172,8 @@ class Plot:
     y: str
     """What the vertical axis is."""
     curves: tuple[Curve, ...]
-    x_range: tuple[float, float] | None = None
-    """The ends of the axis; None: those of the points."""
-    y_range: tuple[float, float] | None = None
-    """The ends of the axis; None: those of the points."""
     log_x: bool = False
     """Whether equal ratios of x are equally far apart; not where an x is 0 or below."""
-    counted: bool = False
-    """Whether x counts things, so that only whole numbers are written at its axis."""
     note: str = ""
     """What is left out, and the like: small print below the picture."""
 
@@ -214,12 +204,13 @@ class Point:
     parts: tuple[tuple[str, float], ...] = ()
     """Parts of 1 with their names, which a page draws as one bar."""
     note: str = ""
-    """A few words behind the label on pages; elsewhere the first line."""
+    """A few words behind the label on pages; elsewhere the last line."""
 
     @property
     def all_lines(self) -> tuple[str, ...]:
         """All that it says, for forms that have no room behind a label."""
-        return (self.note, *self.lines) if self.note else self.lines
+        note = f"{self.note[:1].upper()}{self.note[1:]}."
+        return (*self.lines, note) if self.note else self.lines
 
 
 @dataclass(frozen=True, slots=True)

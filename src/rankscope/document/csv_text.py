@@ -14,8 +14,11 @@ import re
 from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import Lines, Table
+from rankscope.document.text import for_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rankscope.document.blocks import Document, Value
 
 
@@ -38,21 +41,19 @@ def as_csv(document: Document, *, raw: bool = False) -> str:
         writer.writerow(map(write_field, table.titles))
         writer.writerows(map(write_field, row) for row in table.rows())
         return "".join(lines)
-    with_interval = [
-        any(row[place].interval is not None for row in table.rows)
-        for place in range(len(table.columns))
-    ]
+    table = for_text(table)
     head: list[str] = []
-    for column, has_ends in zip(table.columns, with_interval, strict=True):
-        ends = [f"{column.title} low", f"{column.title} high"] if has_ends else []
-        head += [column.title, *ends]
+    columns: list[Iterable[Value]] = []
+    for at, column in enumerate(table.columns):
+        cells = [row[at] for row in table.rows]
+        if column.kind != "interval":
+            head.append(column.title)
+            columns.append([cell.value for cell in cells])
+        if any(cell.interval is not None for cell in cells):
+            head += [f"{column.title} low", f"{column.title} high"]
+            columns += zip(*(cell.interval or (None, None) for cell in cells), strict=True)
     writer.writerow(map(write_field, head))
-    for row in table.rows:
-        values: list[str] = []
-        for cell, has_ends in zip(row, with_interval, strict=True):
-            low, high = cell.interval or (None, None)
-            values += map(write_field, (cell.value, *((low, high) if has_ends else ())))
-        writer.writerow(values)
+    writer.writerows(map(write_field, row) for row in zip(*columns, strict=True))
     return "".join(lines)
 
 

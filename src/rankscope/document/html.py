@@ -31,10 +31,10 @@ from rankscope.document.blocks import (
 from rankscope.document.plots import figure
 from rankscope.document.text import (
     LONGEST_TEXT,
-    behind,
     finding_texts,
     for_page,
     interval_of,
+    note_of,
     number,
     readable,
     table_notes,
@@ -354,16 +354,15 @@ def _classes(column: Column, text: str, cell: Cell | None = None) -> str:
 
 def _cell(cell: Cell, column: Column, *, is_name: bool, linked: bool, badge: str = "") -> str:
     value = readable(value_of(cell, column))
-    inner = escape(_minus(value) if isinstance(cell.value, float) else value)
+    is_number = isinstance(cell.value, float) or column.kind == "interval"
+    inner = escape(_minus(value) if is_number else value)
     if linked and cell.link:
         inner = f'<a href="#{escape(cell.link)}">{inner}</a>'
     parts = [f'<span class="value">{inner}</span>{_safe(cell.marker)}']
     if badge:
         parts.append(f' <span class="badge">{_safe(badge)}</span>')
-    if cell.letters:
-        parts.append(f' <span class="letters">{_safe(cell.letters)}</span>')
-    if rest := behind(cell, column):
-        parts.append(f' <span class="note">{_safe(rest)}</span>')
+    if cell.note:
+        parts.append(f' <span class="note">{_safe(note_of(cell))}</span>')
     if cell.interval is not None:
         parts.append(f' <span class="range">{_minus(interval_of(cell, column))}</span>')
     if cell.small:

@@ -18,10 +18,10 @@ from rankscope.document.blocks import (
     Table,
 )
 from rankscope.document.text import (
-    behind,
     finding_texts,
     for_text,
     interval_of,
+    note_of,
     readable,
     table_notes,
     title_of,
@@ -65,7 +65,6 @@ _ESCAPES = str.maketrans(
         "…": r"\ldots{}",
     }
 )
-_RAISED = str.maketrans({"†": r"\dagger", "‡": r"\ddagger", "↑": r"\uparrow", "↓": r"\downarrow"})
 
 
 def escaped(text: object) -> str:
@@ -147,11 +146,7 @@ def _cell(cell: Cell, column: Column) -> str:
     value = escaped(value_of(cell, column))
     is_bold = cell.best or (isinstance(cell.value, str) and cell.tone in ("strong", "bad"))
     shown = rf"\textbf{{{value}}}" if is_bold and value else value
-    is_raised = cell.marker.strip("†‡↑↓") == ""
-    above = cell.marker.translate(_RAISED) if is_raised else ""
-    above += rf"\mathrm{{{escaped(cell.letters)}}}" if cell.letters else ""
-    shown += f"$^{{{above}}}$" if above else ""
-    shown += "" if is_raised else escaped(cell.marker)
+    shown += escaped(cell.marker)
     ends = interval_of(cell, column)
     small = rf"{{\scriptsize {escaped(ends)}}}" if ends else ""
-    return " ".join(filter(None, [shown, small, escaped(behind(cell, column))]))
+    return " ".join(filter(None, [shown, small, escaped(note_of(cell))]))

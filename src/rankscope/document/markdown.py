@@ -20,10 +20,10 @@ from rankscope.document.blocks import (
     Table,
 )
 from rankscope.document.text import (
-    behind,
     finding_texts,
     for_text,
     interval_of,
+    note_of,
     readable,
     table_notes,
     title_of,
@@ -198,8 +198,7 @@ class _Writer:
             if cell.best or (is_text and cell.tone in ("strong", "bad")):
                 shown = f"**{shown}**"
             shown += escaped(cell.marker) if not cell.marker[:1].isspace() else cell.marker
-        rest = escaped(f"{cell.letters} {behind(cell, column)}")
-        return " ".join(filter(None, [shown, interval_of(cell, column), rest]))
+        return " ".join(filter(None, [shown, interval_of(cell, column), escaped(note_of(cell))]))
 
 
 def _fenced(block: Code) -> list[str]:

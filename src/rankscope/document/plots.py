@@ -111,10 +111,10 @@ def _axes(block: Plot, curves: Sequence[Curve]) -> tuple[Scale, Scale]:
     held = [ends for curve in curves for ends in curve.intervals if ends is not None]
     heights = (*heights, *(end for ends in held for end in ends if math.isfinite(end)))
     log = block.log_x and min(columns) > 0
-    low, high = block.x_range or round_ends(columns)
+    low, high = round_ends(columns)
     if log:
         low, high = min(columns) / 1.2, max(columns) * 1.2  # marks are not cut by the edge
-    bottom, top = block.y_range or round_ends(heights)
+    bottom, top = round_ends(heights)
     y = Scale(bottom, top, HEIGHT - BOTTOM, TOP)
     left = max(map(_width, tick_texts(y.ticks()))) + 10
     names = [_short(curve.label) for curve in _ended(curves)]
@@ -128,8 +128,6 @@ def _grid(block: Plot, x: Scale, y: Scale) -> Iterator[str]:
         yield _line(x.start, y.at(value), x.end, y.at(value), "grid")
         yield _text(text, x.start - 6, y.at(value), "axis", "end")
     free, values = -math.inf, x.ticks()
-    if block.counted:
-        values = [value for value in values if float(value).is_integer()]
     texts = [f"{value:,.6g}" for value in values] if x.log else tick_texts(values)
     for value, text in zip(values, texts, strict=True):
         at, half = x.at(value), _width(text) / 2

@@ -31,10 +31,10 @@ from rankscope.document.blocks import (
 )
 from rankscope.document.text import (
     NOTHING,
-    behind,
     finding_texts,
     for_text,
     interval_of,
+    note_of,
     readable,
     table_notes,
     title_of,
@@ -276,13 +276,13 @@ def _with_short_note(cell: Cell) -> Cell:
 def _number_cells(
     cells: Sequence[Cell], column: Column, *, is_plain: bool, stacked: bool
 ) -> list[list[Text]]:
-    """Return the lines of each cell; numbers, intervals and letters are below each other."""
+    """Return the lines of each cell; numbers, intervals and notes are below each other."""
     parts = [
         (
             readable(value_of(cell, column)),
             cell.marker + ("*" if is_plain and cell.best else ""),
             interval_of(cell, column),
-            readable(f"{cell.letters} {behind(_with_short_note(cell), column)}".strip()),
+            readable(note_of(_with_short_note(cell))),
         )
         for cell in cells
     ]

@@ -113,10 +113,9 @@ def interval_of(cell: Cell, column: Column) -> str:
     return interval(cell.interval, digits=column.digits, signed=column.signed)
 
 
-def behind(cell: Cell, column: Column) -> str:
-    """Return what is drawn last in a cell, in parentheses: the change, a note."""
-    change = "" if cell.change is None else number(cell.change, digits=column.digits, signed=True)
-    return " ".join(f"({part})" for part in (change, cell.note) if part)
+def note_of(cell: Cell) -> str:
+    """Return a cell's note in parentheses, which is drawn last; '' if it has none."""
+    return f"({cell.note})" if cell.note else ""
 
 
 def title_of(column: Column) -> str:

@@ -16,8 +16,6 @@ from rankscope.document.blocks import (
     Points,
     Section,
     Table,
-    cells,
-    ends,
     finding_lines,
 )
 from rankscope.document.links import queries_link
@@ -38,10 +36,13 @@ from rankscope.reports.system_tables import (
     SystemLine,
     aliases,
     best_of,
+    change_cells,
+    change_columns,
     comparison_data,
     decision_table,
     interval_methods,
     means_table,
+    outcome_of,
     pairs_table,
 )
 from rankscope.statistics.choices import METHODS, TESTS
@@ -119,29 +120,12 @@ def _two_systems(comparison: Comparison) -> Table:
     pairs = [comparison.pairs.select(measure=measure)[0] for measure in comparison.measures]
     rows = []
     for pair in pairs:
-        tone, interval = OUTCOME_TONES[pair.verdict], ends(pair.interval)
+        row = change_cells(pair, outcome_of(pair), OUTCOME_TONES[pair.verdict])
         link = queries_link(measure=pair.measure, a=pair.system, b=pair.base)
-        rows.append(
-            (
-                *cells(pair.measure, pair.base_mean, pair.system_mean),
-                Cell(pair.difference, link=link),
-                Cell(pair.difference, interval, tone=tone),
-                Cell(interval=interval),
-                Cell(pair.p_corrected),
-                Cell("the same" if pair.is_same else pair.verdict, tone=tone),
-            )
-        )
-    columns = (
-        Column("measure", "text"),
-        Column(pairs[0].base),
-        Column(pairs[0].system),
-        Column("change", signed=True),
-        Column("", "whisker"),
-        Column("95% interval", "interval", signed=True),
-        Column("p", "p"),
-        Column("result", "outcome"),
-    )
-    return Table(columns, tuple(rows), axis=Axis(0.0))
+        row[2] = Cell(pair.difference, link=link)
+        rows.append((Cell(pair.measure), *row))
+    columns = change_columns(pairs[0].base, pairs[0].system, "result")
+    return Table((Column("measure", "text"), *columns), tuple(rows), axis=Axis(0.0))
 
 
 def _points(comparison: Comparison) -> Iterator[Point]:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankscope.document.blocks import (
     Answer,
-    Cell,
-    Column,
+    Axis,
     Document,
     Point,
     Points,
@@ -17,14 +16,19 @@ from rankscope.document.blocks import (
     Sentences,
     Table,
     cells,
-    ends,
     plain_rows,
     sentences,
     text_columns,
 )
 from rankscope.document.views import view
 from rankscope.errors import counted
-from rankscope.reports.system_tables import FEW, OUTCOME_TONES
+from rankscope.reports.system_tables import (
+    FEW,
+    OUTCOME_TONES,
+    change_cells,
+    change_columns,
+    outcome_of,
+)
 from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
@@ -87,21 +91,13 @@ def _verdict(changes: Sequence[Pair]) -> tuple[str, str]:
 def _changes_table(changes: Sequence[Pair]) -> Table:
     rows = tuple(
         (
-            *cells(change.system, change.measure, change.base_mean, change.system_mean),
-            Cell(change.difference, ends(change.interval), tone=OUTCOME_TONES[change.verdict]),
-            Cell(change.p_corrected),
-            Cell(change.verdict, tone=OUTCOME_TONES[change.verdict]),
+            *cells(change.system, change.measure),
+            *change_cells(change, outcome_of(change), OUTCOME_TONES[change.verdict]),
         )
         for change in changes
     )
-    columns = (
-        *text_columns("system", "measure"),
-        *map(Column, ("before", "after")),
-        Column("change", note="95%", signed=True),
-        Column("p", "p"),
-        Column("result", "outcome"),
-    )
-    return Table(columns, rows, name_columns=2)
+    columns = (*text_columns("system", "measure"), *change_columns("before", "after", "result"))
+    return Table(columns, rows, name_columns=2, axis=Axis(0.0))
 
 
 def listing_document(folder: str, experiments: Sequence[Listed]) -> Document:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rankscope.document.blocks import (
     Answer,
+    Axis,
     Case,
     Cell,
     Code,
@@ -19,7 +20,6 @@ from rankscope.document.blocks import (
     Section,
     Table,
     cells,
-    ends,
     finding_lines,
     named_queries,
 )
@@ -27,7 +27,7 @@ from rankscope.document.terminal import as_text
 from rankscope.document.text import percent
 from rankscope.document.views import view
 from rankscope.errors import counted
-from rankscope.reports.system_tables import aliases
+from rankscope.reports.system_tables import aliases, change_cells, change_columns
 from rankscope.statistics.gate import ORDER
 from rankscope.statistics.sentences import about, number
 
@@ -175,27 +175,15 @@ def _margin(result: GateResult) -> str:
 def _checks_table(result: GateResult, checks: Sequence[MeasureCheck]) -> Table:
     """Return a row for each measure."""
     level = percent(1 - result.settings.alpha).replace(" ", "")
-    columns = (
-        Column("measure", "text"),
-        *map(Column, ("baseline", "candidate")),
-        Column("change", signed=True),
-        Column(f"{level} interval", "interval", signed=True),
-        Column("p", "p"),
-        Column("visible"),
-        Column("answer", "outcome"),
-    )
-    rows = tuple(
-        (
-            Cell(check.measure if check.higher_is_better else f"{check.measure} ↓"),
-            *cells(check.base_mean, check.system_mean, check.difference),
-            Cell(interval=ends(check.interval)),
-            Cell(check.p_corrected),
-            Cell("none" if math.isinf(check.detectable) else check.detectable),
-            Cell(check.answer, tone=_TONES[check.answer]),
-        )
-        for check in checks
-    )
-    return Table(columns, rows)
+    rows = []
+    for check in checks:
+        name = check.measure if check.higher_is_better else f"{check.measure} ↓"
+        visible = Cell("none" if math.isinf(check.detectable) else check.detectable)
+        *change, outcome = change_cells(check, check.answer, _TONES[check.answer])
+        rows.append((Cell(name), *change, visible, outcome))
+    *columns, last = change_columns("baseline", "candidate", "answer", level)
+    columns = [Column("measure", "text"), *columns, Column("visible"), last]
+    return Table(tuple(columns), tuple(rows), axis=Axis(0.0))
 
 
 def _floors_table(result: GateResult) -> Table:

@@ -27,6 +27,7 @@ from rankscope.errors import counted
 
 if TYPE_CHECKING:
     from rankscope.statistics.comparison import Comparison
+    from rankscope.statistics.gate import MeasureCheck
     from rankscope.statistics.intervals import Interval
     from rankscope.statistics.system_pairs import Pair, Verdict
 
@@ -255,6 +256,35 @@ def pairs_table(pairs: Sequence[Pair], title: str = "") -> Table:
         "worse; d: standardised mean difference"
     )
     return Table(columns, rows, title, notes=(note,), name_columns=3)
+
+
+def outcome_of(pair: Pair) -> str:
+    """Return the verdict, or that there is no difference on any question."""
+    return "the same" if pair.is_same else pair.verdict
+
+
+def change_columns(before: str, after: str, outcome: str, level: str = "95%") -> list[Column]:
+    """Return the columns of a change from one mean to another: those of `change_cells`."""
+    return [
+        *map(Column, (before, after)),
+        Column("change", signed=True),
+        Column("", "whisker"),
+        Column(f"{level} interval", "interval", signed=True),
+        Column("p", "p"),
+        Column(outcome, "outcome"),
+    ]
+
+
+def change_cells(change: Pair | MeasureCheck, outcome: str, tone: Tone) -> list[Cell]:
+    """Return both means, the change with its interval, the p-value and the outcome."""
+    interval = ends(change.interval)
+    return [
+        *cells(change.base_mean, change.system_mean, change.difference),
+        Cell(change.difference, interval, tone=tone),
+        Cell(interval=interval),
+        Cell(change.p_corrected),
+        Cell(outcome, tone=tone),
+    ]
 
 
 _DATA = (

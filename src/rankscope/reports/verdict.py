@@ -78,8 +78,11 @@ def _prices(report: BenchmarkReport, with_times: bool) -> Iterator[Price]:
     counts = {name: stages(name) for name in built_on}
     yield Price("number of stages", counts, counted_in="stage")
     if with_times:
-        rates = {system.name: system.timing.per_second for system in report.systems}
-        latencies = {name: 1 / rate for name, rate in rates.items() if rate}
+        times = {system.name: system.timing for system in report.systems}
+        latencies = {name: time.p50 for name, time in times.items() if time.p50 is not None}
+        if len(latencies) < len(times):  # of systems that answer in batches only the mean is known
+            rates = {name: time.per_second for name, time in times.items()}
+            latencies = {name: 1 / rate for name, rate in rates.items() if rate}
         yield Price("latency", latencies, is_time=True)
 
 

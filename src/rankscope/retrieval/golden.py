@@ -208,11 +208,14 @@ def texts_in(golden: Any) -> dict[str, str]:
         records = _loaded(golden)
         if holds_cases(records):
             return dict(Queries(records).items())
+        judgments = as_judgments(records, Scoring(language="all"))
+        if judgments.questions.texts:
+            return dict(judgments.questions.texts)
         if is_path(records) and (os.path.isdir(records) or suffix_of(records) in _JSON):
             return dict(read_queries(records).items())
         if not isinstance(records, list) or not all(isinstance(item, dict) for item in records):
             return {}
-        known = _in_records(records, as_judgments(records, Scoring(language="all")))
+        known = _in_records(records, judgments)
     except RankscopeError:
         return {}
     return {question.query_id: question.text for question in known}
@@ -232,7 +235,13 @@ def _questions(golden: Any, judgments: Judgments, queries: Any) -> list[Query]:
         known = _in_records(golden, judgments)
     else:
         raise InputError("the golden set has no texts to ask; give them as queries={id: text}")
-    by_id = {query.query_id: query for query in known}
+    texts = judgments.questions.texts  # of a table in an object, whose rows have ids and words
+    by_id = {
+        query.query_id: replace(query, text=texts.get(query.query_id, query.text))
+        if query.text == query.query_id
+        else query
+        for query in known
+    }
     missing = next((name for name in judgments.query_ids if name not in by_id), None)
     if missing is not None:
         raise InputError(f"query {shown(missing)} is judged and has no text; give it in queries")

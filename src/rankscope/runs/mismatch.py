@@ -103,9 +103,9 @@ def nothing_in_common(
         pairs = _alike(way, mine, judged)
         overlap = len({other for _, other in pairs})
         if overlap > most:
-            in_run, in_qrels = pairs[0]
-            remedy = _leading_to(in_qrels, in_run) if what == "document" else ""
-            guess, most = f"; {_differ(way, in_run, in_qrels)}{remedy}", overlap
+            id_, other = pairs[0]
+            remedy = _leading_to(other, id_) if what == "document" else ""
+            guess, most = f"; {_differ(way, id_, other)}{remedy}", overlap
     others = set(islice(our_others, LOOKED_AT))
     crossed = min(len(set(mine).intersection(their_others)), len(others.intersection(judged)))
     if crossed and crossed >= most:

@@ -6,7 +6,7 @@ use (an ontology, spans, an executor) is neither loaded nor passed through.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Unpack
@@ -108,8 +108,13 @@ def score(gold: Any, runs: Any, measures: Measures | None, scoring: Scoring) -> 
 def _plan(measures: Measures, scoring: Scoring) -> Plan:
     """Return the plan of a call; the same question has the same plan."""
     listed: tuple[Any, ...] = (measures,)
-    if isinstance(measures, Iterable) and not isinstance(measures, str):
+    if isinstance(measures, Iterable) and not isinstance(measures, str | Mapping):
         listed = tuple(measures)
+    if isinstance(measures, Mapping):
+        raise InputError(
+            "a dict was given in the place of measures; give several runs as one: "
+            '{"first": run, "second": run}'
+        )
     is_known = PROFILES.get(scoring.profile.name) is scoring.profile  # a name is hashed faster
     rules = scoring.profile.name if is_known else scoring.profile
     of_terms = scoring.ontology is not None

@@ -233,19 +233,20 @@ def family_tests(
             )
     families = 1 if settings.family == "all" else len(matrix.scales)
     size = len(pairs) * len(matrix.scales) // max(families, 1)
-    rows = Differences.of(matrix, pairs, settings, noises=noises, family=size)
+    together = 1 if settings.correction == "none" else max(len(pairs), 1)
+    rows = Differences.of(matrix, pairs, settings, noises=noises, family=size, together=together)
 
-    def together(p_values: FloatArray) -> FloatArray:
+    def as_one(p_values: FloatArray) -> FloatArray:
         parts = np.split(p_values, families)
         return np.concatenate([corrected(part, settings.correction) for part in parts])
 
-    same = None if settings.margin is None else together(rows.equivalence_p(settings.margin))
+    same = None if settings.margin is None else as_one(rows.equivalence_p(settings.margin))
     return Tested(
         matrix=matrix,
         pairs=np.array(pairs, dtype=np.int64).reshape(-1, 2),
         settings=settings,
         rows=rows,
-        corrected=together(rows.p),
+        corrected=as_one(rows.p),
         same=same,
         power=power,
     )

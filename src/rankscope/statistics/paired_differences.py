@@ -97,11 +97,13 @@ class Differences:
         *,
         noises: Noises | None = None,
         family: int | None = None,
+        together: int = 1,
     ) -> Differences:
         """Test pairs (base, system) of a matrix; rows are measure by measure.
 
         ``noises`` is what is known of how far systems move by themselves, beside the repeated runs
-        of the matrix; ``family`` is how many tests will be corrected together.
+        of the matrix; ``family`` is how many tests will be corrected together, ``together`` how
+        many pairs of systems are looked at (`skew_p`).
         """
         listed = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         count = len(matrix.scales) * len(listed)
@@ -116,7 +118,7 @@ class Differences:
             measures = chosen // max(len(listed), 1)
             changes = np.array([scale.change for scale in matrix.scales])[measures]
             noisy = {at: by_row[row] for at, row in enumerate(chosen.tolist()) if row in by_row}
-            parts.append(_tested(matrix, by_query, changes, noisy, settings, resamples))
+            parts.append(_tested(matrix, by_query, changes, noisy, settings, resamples, together))
         if len(parts) == 1:
             return parts[0]
         columns = {
@@ -220,6 +222,7 @@ def _tested(  # noqa: PLR0917
     noises: Mapping[int, Sequence[tuple[RunNoise, float]]],
     settings: Settings,
     resamples: int,
+    together: int,
 ) -> Differences:
     """Describe and test differences ``[k, n]``; ``changes[k, 2]`` are the lowest and highest."""
     rows, shares = matrix.units(by_query), matrix.shares()
@@ -242,7 +245,7 @@ def _tested(  # noqa: PLR0917
     signs = sign_p(above, below)
     student = to_zero
     if rows.shape[1] >= LEAST:
-        student = np.maximum(to_zero, skew_p(rows, ratio, freedom))
+        student = np.maximum(to_zero, skew_p(rows, ratio, freedom, together=together))
     p = np.where(is_single, signs, student)
     if settings.test != "t":
         p, _ = paired_tests(rows, test=settings.test, resamples=resamples, seed=settings.seed)

@@ -62,6 +62,8 @@ from rankscope.tables.table_columns import (
 
 _COUNTERS = ("", "Unnamed: 0", "index", "level_0", "__index_level_0__")
 """What pandas calls the column that counts the rows, where a file has it."""
+_COMPARED = 10_000
+"""Rows in which ranks and scores are compared."""
 _OF_ANSWERS = ("score", "value", "final")
 """Beside one expected document to a query, these are figures of an answer and no grades."""
 
@@ -104,7 +106,8 @@ def table_rows(table: Table, given: Input) -> Rows:
         others={} if named else _others(table, chosen),
         doubtful=_doubtful(table, chosen),
     )
-    questions = NO_QUESTIONS if columns.query else _questions(table, chosen)
+    is_named = columns.query in table.columns
+    questions = NO_QUESTIONS if is_named else _questions(table, chosen)
     languages = _languages(table, chosen.query, given.language)
     rows = replace(rows, reading=reading, questions=questions, languages=languages)
     if isinstance(rows, PieceRows) and not given.pieces:
@@ -188,8 +191,23 @@ def _flat_rows(table: Table, chosen: Reading, given: Input) -> Rows:
     is_falling = name.startswith("distance") or name in ALIASES["rank"]
     if layout.kind == "run" and is_falling:  # the smaller, the better
         frame = frame.with_columns(-as_numbers(frame["score"]).cast(pl.Float64))
-    is_list = layout.value not in roles
+    if "rank" in roles and chosen.value and given.columns.score is None:
+        _refuse_opposed(frame, chosen.value, roles["rank"], table.source)
+    is_list = layout.value not in roles and "rank" not in roles
     return with_values(Rows(frame, given.source, layout, line_of=table.line_of, is_list=is_list))
+
+
+def _refuse_opposed(frame: pl.DataFrame, score: str, rank: str, source: str) -> None:
+    """Refuse scores that rise down the ranks in every query, as distances do."""
+    numbers = [as_numbers(frame[role][:_COMPARED]).cast(pl.Float64) for role in ("rank", "score")]
+    ranked = frame[:_COMPARED].select("query_id").with_columns(numbers).sort("query_id", "rank")
+    rises = pl.col("score").diff().over("query_id").drop_nulls() > 0
+    rising = ranked.select(rises)["score"]
+    if len(rising) and rising.all():
+        raise InputError(
+            f"{source}: {shown(score, 30)} rises down the ranks in {shown(rank, 30)}, as distances "
+            f"do; say which counts (score={shown(rank, 60)} or score={shown(score, 60)})"
+        )
 
 
 def _series(column: Column, role: str, source: str) -> pl.Series:
@@ -332,7 +350,9 @@ def _no_documents(table: Table, word: str) -> InputError:
         why = f"; {names_of(texts[:3])} {verb} texts, not ids, which count only if named"
     elif taken:
         then = "and then a run" if word == "retrieved" else "if gold and run are swapped"
-        why = f"; {names_of(taken[:1])} is a name for {other} documents: give gold first, {then}"
+        why = (
+            f"; {names_of(taken[:1])} is a name for {other} documents: give the gold first, {then}"
+        )
     free = [each for each in columns if folded(each.name) not in _ROWS and each.role != other]
     free = [each for each in free if each.says_ids or not each.holds_numbers] or free
     free.sort(key=lambda each: not each.holds_lists)

@@ -191,6 +191,7 @@ def _families(qrels: Any, runs: Any, measures: list[str], baseline: str) -> dict
         for correction in ("none", "bonferroni", "holm", "bh"):
             comparison = compared(correction, **options)
             figures[name][correction] = {
+                "not corrected": by_pair(comparison, lambda pair: pair.p),
                 "difference": by_pair(comparison, lambda pair: pair.p_corrected),
                 "equivalence": by_pair(comparison, lambda pair: pair.equivalence.p),
             }

@@ -189,10 +189,8 @@ def baselines() -> Any:
     runs = some_runs("hybrid", "reranked")
     recipes = ask("baselines", recipe_qrels(), runs, MEASURES, **texts)
     measures = ["Success@1", "Success@5", "RR", "RR@5", "R@10", "nDCG@10", "AP"]
-    one = ask("baselines", TARGETS, {"s": FOUND}, measures, configs=_of(200))
-    hostile = ask("baselines", HOSTILE_QRELS, HOSTILE_RUNS, MEASURES, configs=_of(60))
     return {
-        "recipes": _baselines(recipes),
+        "recipes": _baselines(MEASURES, recipe_qrels(), runs, **texts),
         "recipes, against": {
             f"{recipes.measure} {_NAMES.get(row.system, row.system)} to {_NAMES[row.over]}": [
                 row.mean,
@@ -203,8 +201,8 @@ def baselines() -> Any:
             for row in recipes.ladder
             if row.over is not None
         },
-        "one target of 200": _baselines(one),
-        "hostile": _baselines(hostile),
+        "one target of 200": _baselines(measures, TARGETS, {"s": FOUND}, configs=_of(200)),
+        "hostile": _baselines(MEASURES, HOSTILE_QRELS, HOSTILE_RUNS, configs=_of(60)),
     }
 
 
@@ -212,15 +210,17 @@ def _of(documents: int) -> dict[str, Any]:
     return {"baselines": {"documents": documents}}
 
 
-def _baselines(answer: Any) -> Any:
-    return {
-        row.measure: {
-            "random": row.random,
-            "deviation of random": row.deviation,
-            "titles": row.title_only,
-            "all text": row.full_text,
-            "ideal": row.ideal,
-            "systems": row.systems,
+def _baselines(measures: list[str], qrels: Any, runs: Any, **given: Any) -> Any:
+    figures = {}
+    for measure in measures:
+        answer = ask("baselines", qrels, runs, [measure], **given)
+        means = {row.system: row.mean for row in answer.ladder}
+        figures[answer.measure] = {
+            "random": means.pop("random", None),
+            "deviation of random": answer.deviation,
+            "titles": means.pop("title-only", None),
+            "all text": means.pop("full text", None),
+            "ideal": answer.ideal,
+            "systems": means,
         }
-        for row in answer.means
-    }
+    return figures

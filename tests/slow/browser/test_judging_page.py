@@ -157,28 +157,6 @@ def test_a_key_while_saving_is_refused_visibly(browser: Browser, served: Served)
     page.wait_for_selector("#status:text('Saved: 1')")
 
 
-def test_the_list_of_a_query(browser: Browser, served: Served, folder: Path) -> None:  # noqa: F811
-    page = opened(browser, served.client.link)
-    query = shown(page)[0]
-    page.keyboard.press("l")
-    page.wait_for_selector("#list article")
-    assert page.locator("#list article").count() == 4
-    for key in "3210":
-        press(page, key)
-    assert sorted(each.grade or 0 for each in kept(folder).values()) == [0, 1, 2, 3]
-    assert {pair[0] for pair in kept(folder)} == {query}
-    page.wait_for_function(
-        "query => document.getElementById('query-id').textContent !== query", arg=query
-    )
-    page.keyboard.press("j")
-    second = page.locator("#list article").nth(1)
-    assert second.get_attribute("aria-current") == "true"
-    second.locator(".row button").nth(2).click()
-    page.wait_for_selector("#status:text('Saved: 2 relevant.')")
-    press(page, "u")
-    assert len(kept(folder)) == 4
-
-
 def test_a_server_killed_midway_loses_nothing_and_the_page_says_so(
     browser: Browser,  # noqa: F811
     folder: Path,
@@ -297,7 +275,7 @@ def test_light_and_dark_fit_all_widths(
     paper = {"light": "rgb(255, 255, 255)", "dark": "rgb(16, 18, 22)"}
     colour = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(colour) == paper[scheme]
-    for key in ("", "l", "g", "a", "e", "?"):
+    for key in ("", "g", "a", "e", "?"):
         if key:
             page.keyboard.press(key)
             page.wait_for_timeout(150)
@@ -320,7 +298,7 @@ def test_light_and_dark_fit_all_widths(
             page.click("#menu")
     assert page.evaluate(colour) == paper[other], "the switch wins over the system"
     page.reload()
-    page.wait_for_selector("#document h2, #list article")
+    page.wait_for_selector("#document h2")
     assert page.evaluate(colour) == paper[other], "and is remembered"
     assert watched.problems == []
 
@@ -331,9 +309,9 @@ def test_light_and_dark_fit_all_widths(
 def test_axe_finds_nothing(browser: Browser, folder: Path, size: str, scheme: str) -> None:  # noqa: F811
     width, height = SIZES[size]
     with serving(folder, *ARGUMENTS) as served:
-        for item in served.client.ask("list", rater="bob", tab="b")["items"]:
-            served.client.judge("bob", item["key"], 0)
-            served.client.judge("ann", item["key"], 3)
+        for key in served.client.keys("bob")[:4]:
+            served.client.judge("bob", key, 0)
+            served.client.judge("ann", key, 3)
         page = opened(
             browser,
             served.client.link,
@@ -358,11 +336,6 @@ def test_axe_finds_nothing(browser: Browser, folder: Path, size: str, scheme: st
             page.wait_for_timeout(150)
             assert violations(page) == [], key
             page.keyboard.press("Escape")
-        page.keyboard.press("l")
-        page.wait_for_selector("#list article")
-        assert violations(page) == []
-        page.keyboard.press("l")
-        page.wait_for_selector("#document h2")
         while page.is_visible("#card"):
             press(page, "1")
         assert violations(page) == []

@@ -8,8 +8,6 @@
   let rater = null;
   let terms = null;
   let current = null; // the item that keys grade
-  let items = null; // all items of a query, in the list
-  let inList = false;
   let busy = false;
   let panelName = null;
   let trail = []; // keys of items that this tab showed
@@ -189,36 +187,28 @@
     return true;
   }
 
-  function judge(grade, item) {
-    return working(async () => {
-      const target = item || current;
-      if (!target) return;
-      const isCurrent = target === current;
-      const cannot = grade === null;
-      const reason = isCurrent && !byId("reason-row").hidden
-        ? byId("reason").value : (target.judged ? target.judged.reason : "");
-      const entry = {
-        id: crypto.randomUUID(), key: target.key, grade, cannot, reason, rater,
-        title: titleOf(target).slice(0, 80), next: !inList,
-      };
-      stored(OUTBOX + entry.id, JSON.stringify(entry));
-      say(`Saving ${named(entry)} …`);
-      const answer = await send(entry);
-      if (answer.refused) {
-        say(`Not saved: ${answer.refused}.`, "warned");
-        return;
-      }
-      target.judged = answer.saved;
-      closeReason();
-      if (inList) {
-        progress(answer.progress);
-        await afterListed(target);
-      } else {
-        visit(answer);
-      }
-      say(`Saved: ${named(answer.saved)}.`, "saved", current ? `Next: ${titleOf(current)}` : "");
-    });
-  }
+  const judge = (grade) => working(async () => {
+    if (!current) return;
+    const target = current;
+    const cannot = grade === null;
+    const known = target.judged ? target.judged.reason : "";
+    const reason = byId("reason-row").hidden ? known : byId("reason").value;
+    const entry = {
+      id: crypto.randomUUID(), key: target.key, grade, cannot, reason, rater,
+      title: titleOf(target).slice(0, 80), next: true,
+    };
+    stored(OUTBOX + entry.id, JSON.stringify(entry));
+    say(`Saving ${named(entry)} …`);
+    const answer = await send(entry);
+    if (answer.refused) {
+      say(`Not saved: ${answer.refused}.`, "warned");
+      return;
+    }
+    target.judged = answer.saved;
+    closeReason();
+    visit(answer);
+    say(`Saved: ${named(answer.saved)}.`, "saved", current ? `Next: ${titleOf(current)}` : "");
+  });
 
   const undo = () => working(async () => {
     const answer = await asked("undo", { id: crypto.randomUUID() });
@@ -228,8 +218,7 @@
       say("Undone; that document is not in this pool.", "warned");
       return;
     }
-    if (inList) await openList(answer.item.key);
-    else visit(answer);
+    visit(answer);
     say(`Undone: ${named(answer.undone)}. Judge again.`);
     if (answer.undone.reason) openReason(answer.undone.reason, false);
   });
@@ -268,7 +257,7 @@
   }
   window.addEventListener("resize", ifClamped);
 
-  function drawDocument(article, item, heading, short) {
+  function drawDocument(article, item) {
     article.replaceChildren();
     const shown = item.document;
     const id = make("p", "Document ", "label");
@@ -276,20 +265,10 @@
     code.dir = "auto";
     id.append(code);
     article.append(id);
-    if (shown.title) text(article, heading, shown.title);
-    else article.append(make(heading, "Untitled document"));
-    if (shown.text) {
-      text(article, "p", shown.text, short ? "text short" : "text");
-    }
-    if (short && (shown.text.length > 280 || shown.fields.length)) {
-      article.append(button("Show the whole document", () => {
-        item.whole = true;
-        activate(item);
-        drawList();
-        byId(`item-${item.key}`).querySelector(".row button").focus({ preventScroll: true });
-      }, "all"));
-    }
-    if (shown.fields.length && !short) {
+    if (shown.title) text(article, "h2", shown.title);
+    else article.append(make("h2", "Untitled document"));
+    if (shown.text) text(article, "p", shown.text, "text");
+    if (shown.fields.length) {
       const fields = make("dl");
       for (const field of shown.fields) {
         fields.append(make("dt", field.name.replaceAll("_", " ")));
@@ -337,16 +316,13 @@
     byId("desk").hidden = name === "welcome";
     byId("query").hidden = name !== "card";
     for (const each of ["grades", "act-reason", "act-skip"]) byId(each).hidden = name !== "card";
-    byId("tool-list").hidden = name === "welcome";
   }
 
   function draw() {
     only("card");
     drawQuery(current);
-    byId("list").hidden = true;
     const article = byId("document");
-    article.hidden = false;
-    drawDocument(article, current, "h2", false);
+    drawDocument(article, current);
     before(article, current);
     marks();
   }
@@ -377,14 +353,10 @@
     }
     closeReason();
     draw();
-    if (!moving || moving !== "still") window.scrollTo(0, 0);
+    window.scrollTo(0, 0);
   }
 
   const skip = () => working(async () => {
-    if (inList) {
-      await openList(current ? current.key : null, 1);
-      return;
-    }
     if (place < trail.length - 1) {
       place += 1;
       const again = await asked("item", { key: trail[place] });
@@ -399,10 +371,6 @@
   });
 
   const back = () => working(async () => {
-    if (inList) {
-      await openList(current ? current.key : null, -1);
-      return;
-    }
     if (place <= 0) {
       say("This is the first document of this tab.", "warned");
       return;
@@ -412,114 +380,6 @@
     if (answer) {
       visit(answer, true);
       say("Back: a new grade takes the place of the one before.");
-    }
-  });
-
-  // --- the list of a query
-
-  function drawList() {
-    only("card");
-    if (!current) [current] = items;
-    drawQuery(current);
-    byId("document").hidden = true;
-    const list = byId("list");
-    list.hidden = false;
-    list.replaceChildren();
-    for (const item of items) {
-      const entry = make("li");
-      const article = make("article");
-      article.id = `item-${item.key}`;
-      drawDocument(article, item, "h2", !item.whole);
-      before(article, item);
-      const row = make("div", null, "row");
-      row.setAttribute("role", "group");
-      row.setAttribute("aria-label", `Grade ${titleOf(item).slice(0, 80)}`);
-      for (const each of [...terms.grades, { grade: null, label: "cannot judge" }]) {
-        const key = each.grade === null ? "x" : each.grade;
-        const choice = button(`${key} ${each.label}`, () => {
-          activate(item);
-          judge(each.grade, item);
-        });
-        const judged = item.judged;
-        const chosen = judged && (each.grade === null ? judged.cannot
-          : judged.grade === each.grade);
-        choice.setAttribute("aria-pressed", chosen ? "true" : "false");
-        row.append(choice);
-      }
-      article.append(row);
-      article.addEventListener("focusin", () => activate(item));
-      article.addEventListener("click", () => activate(item));
-      entry.append(article);
-      list.append(entry);
-    }
-    activate(current);
-  }
-
-  function activate(item) {
-    if (current !== item) closeReason();
-    current = item;
-    for (const each of items) {
-      const article = byId(`item-${each.key}`);
-      if (!article) continue;
-      if (each === item) article.setAttribute("aria-current", "true");
-      else article.removeAttribute("aria-current");
-    }
-    marks();
-  }
-
-  function move(step) {
-    if (!inList || !items || !current) return;
-    const at = items.indexOf(current) + step;
-    if (at < 0 || at >= items.length) return;
-    activate(items[at]);
-    byId(`item-${items[at].key}`).scrollIntoView({ block: "nearest" });
-  }
-
-  async function openList(key, step, still) {
-    const answer = await asked("list", { key, step: step || 0 });
-    if (!answer) return;
-    progress(answer.progress);
-    if (!answer.items) {
-      items = null;
-      finished(answer.progress);
-      return;
-    }
-    items = answer.items;
-    const wanted = !step && items.find((each) => each.key === key);
-    current = wanted || items.find((each) => !each.judged) || items[0];
-    drawList();
-    if (!still) window.scrollTo(0, 0);
-    if (current !== items[0]) byId(`item-${current.key}`).scrollIntoView({ block: "nearest" });
-  }
-
-  async function afterListed(target) {
-    const after = [...items.slice(items.indexOf(target) + 1), ...items];
-    const open = after.find((each) => !each.judged);
-    if (!open) {
-      await openList(null, 0);
-      return;
-    }
-    const focused = document.activeElement && document.activeElement.closest("#list");
-    current = open;
-    drawList();
-    const article = byId(`item-${open.key}`);
-    article.scrollIntoView({ block: "nearest" });
-    if (focused) article.querySelector(".row button").focus({ preventScroll: true });
-  }
-
-  const toggleList = () => working(async () => {
-    inList = !inList;
-    byId("tool-list").setAttribute("aria-pressed", inList ? "true" : "false");
-    byId("act-skip").lastElementChild.textContent = inList ? "Next query" : "Skip";
-    byId("act-back").lastElementChild.textContent = inList ? "Query before" : "Back";
-    if (inList) {
-      await openList(current ? current.key : null);
-      say("List: j and k move, a grade counts for the framed document.");
-    } else {
-      const key = current && current.key;
-      const answer = key ? await asked("item", { key }) : await asked("next", {});
-      if (answer) visit(answer);
-      say("One document at a time.");
     }
   });
 
@@ -595,15 +455,13 @@
       const keys = [
         ...terms.grades.map((each) => [String(each.grade), `grade ${each.label}, save, next`]),
         ["x", "cannot judge, save, next"], ["u", "undo your last judgment"],
-        ["r", "reason: type it, Enter, then the grade"], ["n", "skip; in the list the next query"],
-        ["p", "back; in the list the query before"], ["l", "list of all documents of the query"],
-        ["j k", "in the list: next and previous document"], ["g", "guidelines"],
-        ["e", "export"], ["?", "these keys"], ["Esc", "close"],
+        ["r", "reason: type it, Enter, then the grade"], ["n", "skip"], ["p", "back"],
+        ["g", "guidelines"], ["e", "export"], ["?", "these keys"], ["Esc", "close"],
       ];
       for (const [key, meaning] of keys) {
         const row = make("tr");
         const cell = make("td");
-        for (const each of key.split(" ")) cell.append(make("kbd", each), " ");
+        cell.append(make("kbd", key));
         row.append(cell, make("td", meaning));
         rows.append(row);
       }
@@ -682,7 +540,6 @@
 
   async function welcome() {
     current = null;
-    items = null;
     only("welcome");
     closeMenu();
     byId("tool-rater").hidden = true;
@@ -714,11 +571,8 @@
     byId("tool-rater").textContent = `Rater: ${rater}`;
     byId("tool-rater").hidden = false;
     while (!await sendEarlier()) await pause(3 * WAIT); // time to read what was not saved
-    if (inList) await openList(null);
-    else {
-      const first = await asked("next", {});
-      if (first) visit(first);
-    }
+    const first = await asked("next", {});
+    if (first) visit(first);
     byId("main").focus();
   }
 
@@ -739,8 +593,8 @@
   // --- keys
 
   const ACTIONS = {
-    u: undo, r: toggleReason, n: skip, p: back, l: toggleList, g: guidelines, e: exporting,
-    "?": help, j: () => move(1), k: () => move(-1), x: () => judge(null),
+    u: undo, r: toggleReason, n: skip, p: back, g: guidelines, e: exporting, "?": help,
+    x: () => judge(null),
   };
 
   document.addEventListener("keydown", (event) => {
@@ -771,7 +625,7 @@
       closePanel(); // it covers the document: nothing is judged that is not seen
       return;
     }
-    if (event.repeat && key !== "j" && key !== "k") {
+    if (event.repeat) {
       say("A key that is held down counts once.", "warned");
       return;
     }
@@ -786,8 +640,7 @@
   });
 
   const clicks = {
-    "tool-list": toggleList, "tool-guidelines": guidelines,
-    "tool-export": exporting, "tool-help": help, "panel-close": closePanel, "act-undo": undo,
+    "tool-guidelines": guidelines, "tool-export": exporting, "tool-help": help, "panel-close": closePanel, "act-undo": undo,
     "act-reason": toggleReason, "act-back": back, "act-skip": skip, "tool-rater": welcome,
   };
   for (const [id, action] of Object.entries(clicks)) {

@@ -147,7 +147,6 @@ class Desk:
         self._answers: dict[str, Callable[[str, Mapping[str, Any]], Body]] = {
             "next": self._next,
             "item": lambda rater, body: self._shown(rater, self._named(body.get("key"))),
-            "list": self._list,
             "judge": self._judge,
             "undo": self._undo,
         }
@@ -185,22 +184,6 @@ class Desk:
         """Give the next pair that this rater has not judged, behind one that is to be skipped."""
         skipped = None if body.get("skip") is None else self._named(body["skip"])
         return self._shown(rater, self._open(rater, skipped))
-
-    def _list(self, rater: str, body: Mapping[str, Any]) -> Body:
-        """Give all documents of a query: that of ``key``, a neighbour's, or of the next pair."""
-        step, key = body.get("step", 0), body.get("key")
-        if not isinstance(step, int) or step not in (-1, 0, 1):
-            raise InputError("the step is -1, 0 or 1")
-        pair = self._open(rater) if key is None else self._named(key)
-        if pair is not None and step:
-            queries = list(dict.fromkeys(each.query_id for each in self._order(rater)))
-            place = (queries.index(pair.query_id) + step) % len(queries)
-            pair = self._of_query(rater, queries[place])[0]
-        listed = None if pair is None else self._of_query(rater, pair.query_id)
-        return {
-            "items": listed and [self._item(rater, each) for each in listed],
-            "progress": self._progress(rater, pair),
-        }
 
     # --- what is done
 
@@ -274,9 +257,6 @@ class Desk:
             self._orders[rater] = ordered(self.pairs, rater, self.terms.order)
         return self._orders[rater]
 
-    def _of_query(self, rater: str, query_id: str) -> list[Pair]:
-        return [pair for pair in self._order(rater) if pair.query_id == query_id]
-
     def _open(self, rater: str, after: Pair | None = None) -> Pair | None:
         """Return what is to be judged next; what was skipped comes again at the end."""
         given, order = self.log.judgments.of(rater), self._order(rater)
@@ -288,7 +268,7 @@ class Desk:
         judged = sum(each in given for each in order)
         progress: Body = {"judged": judged, "total": len(order), "can_undo": bool(given)}
         if pair is not None:
-            of_query = self._of_query(rater, pair.query_id)
+            of_query = [each for each in order if each.query_id == pair.query_id]
             judged = sum(each in given for each in of_query)
             progress["query"] = {"judged": judged, "total": len(of_query)}
         return progress

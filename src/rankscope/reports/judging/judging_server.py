@@ -89,7 +89,7 @@ class JudgingServer(ThreadingHTTPServer):
     """Serves one desk."""
 
     daemon_threads = True
-    request_queue_size = 64
+    request_queue_size = 256
 
     def __init__(self, desk: Desk, *, port: int | None = None) -> None:
         self.desk = desk
