@@ -41,10 +41,10 @@ def test_no_model_sees_what_it_is_kept_from() -> None:
 def test_only_the_models_that_will_be_asked_are_learnt_beforehand() -> None:
     training = Training(QUERIES, QRELS, folds=3)
     new = Query("new", "another question")
-    apart, mixed = (replace(training, asked=each) for each in ((new, new), (new, QUERIES[0])))
+    apart, mixed = (replace(training, to_answer=each) for each in ((new, new), (new, QUERIES[0])))
     assert list(apart.models()) == [frozenset()]
     assert list(mixed.models()) == [frozenset(), training.unseen_folds(QUERIES[0])]
-    assert {*replace(training, asked=QUERIES).models()} == {frozenset({n}) for n in range(3)}
+    assert {*replace(training, to_answer=QUERIES).models()} == {frozenset({n}) for n in range(3)}
     assert apart.key == mixed.key == training.key, "what is learnt from is the same"
 
 

@@ -36,7 +36,7 @@ class Training:
     qrels: Qrels
     folds: int = FOLDS
     seed: int = 0
-    asked: tuple[Query, ...] | None = None
+    to_answer: tuple[Query, ...] | None = None
     """The questions that will be asked, where they are known: what no model is needed for is not
     learnt beforehand."""
 
@@ -90,8 +90,8 @@ class Training:
 
     def models(self) -> Iterator[Folds]:
         """Yield what models are kept from: each fold, then nothing; those that will be needed."""
-        if self.asked is not None:
-            yield from dict.fromkeys(map(self.unseen_folds, self.asked))
+        if self.to_answer is not None:
+            yield from dict.fromkeys(map(self.unseen_folds, self.to_answer))
             return
         yield from (frozenset({fold}) for fold in range(self.folds))
         yield frozenset()
