@@ -19,6 +19,7 @@ from rankscope.document.blocks import (
     finding_lines,
 )
 from rankscope.document.links import queries_link
+from rankscope.document.text import p_value
 from rankscope.document.views import view
 from rankscope.errors import counted
 from rankscope.measures.language import Measure
@@ -140,6 +141,11 @@ def _points(comparison: Comparison) -> Iterator[Point]:
     if careful:
         yield Point("Careful", tuple(careful[:FEW]), "warning")
     notes = [*aliases(comparison.measures), *_about_data(comparison)]
+    notes += [
+        f"{each.measure}: no test gives less than p = {p_value(each.p)} where {differ(each)}"
+        for each in comparison.pairs
+        if each.is_least_p and each.decidable and len(comparison.runs) == 2
+    ]
     if notes:
         yield Point("Note", tuple(notes[:FEW]))
     yield Point("Test", (f"{how_tested(comparison.settings)}; {comparison.family}",), "quiet")

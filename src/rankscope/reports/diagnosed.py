@@ -69,7 +69,7 @@ _HEADLINES: dict[Problem, tuple[str, str]] = {
         "returns too few documents to tell what it misses",
         "Fetch deeper answers, and diagnose again.",
     ),
-    "none: good ranking": ("finds the right documents and ranks them well", ""),
+    "none: good ranking": ("finds the right documents, and ranks most of them high", ""),
     "none: perfect": ("is perfect on these questions", ""),
 }
 """By what a system loses most by: what is said of it, and what to do."""

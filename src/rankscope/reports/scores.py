@@ -259,6 +259,7 @@ def _notes(
 def _worst_table(scores: Scores, run: RunScores, count: int, texts: Mapping[str, str]) -> Table:
     """List the hardest queries of a run, and what they expect."""
     worst, measure = scores.worst(count, run=run.name), scores.measures[0]
+    worst = {each: value for each, value in worst.items() if value != 1} or worst  # none is perfect
     columns, named = named_queries(worst, texts)
     has_gold = scores.judgments.gold is None
     rows = []

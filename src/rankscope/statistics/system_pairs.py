@@ -113,6 +113,11 @@ class Pair(Part):
         return self.ties == self.queries
 
     @property
+    def is_least_p(self) -> bool:
+        """Whether p is the least that so few queries that differ can show, whatever they say."""
+        return self.differing > 1 and self.p == 2.0 ** (1 - self.differing)
+
+    @property
     def sentence(self) -> str:
         """The verdict in words, with the numbers behind it."""
         return f"{self.measure}: {sentences.pair_sentence(self)}"
