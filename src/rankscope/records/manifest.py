@@ -11,17 +11,6 @@ from rankscope.records.experiment_files import FileRecord
 from rankscope.records.report import CollectionInfo
 
 
-class RunRef(Part):
-    """A run of an experiment."""
-
-    system: str
-    """The system."""
-    run_id: str
-    """The hash of the run's content."""
-    path: str
-    """The file, relative to the folder."""
-
-
 class Machine(Part):
     """Where it ran."""
 
@@ -54,8 +43,6 @@ class ExperimentManifest(FileRecord):
     """What the environment and the command line changed."""
     collection: CollectionInfo
     """Hashes of corpus, queries and judgments."""
-    runs: list[RunRef]
-    """Every run."""
     keys: dict[str, str]
     """By system: the hash of what it is, without the corpus."""
     targets: dict[str, Any]
@@ -64,8 +51,6 @@ class ExperimentManifest(FileRecord):
     """rankscope, Python, and the packages that took part."""
     models: dict[str, Any]
     """By system: the models that took part, by name and hash."""
-    snapshots: dict[str, str | None]
-    """By system: a hash of what was indexed."""
     seed: int
     """Of everything random."""
     machine: Machine
