@@ -20,13 +20,14 @@ from rankscope.measures.language import Measure
 from rankscope.part import FileRef
 from rankscope.records.experiment_files import QUERIES
 from rankscope.records.kpis import figure_kpis, status_of
-from rankscope.records.manifest import ExperimentManifest, Machine
 from rankscope.records.origin import EngineFacts, ModelUsage
 from rankscope.records.report import (
     Analyses,
     BenchmarkReport,
     Diagnostics,
     EvaluationReport,
+    ExperimentManifest,
+    Machine,
     MeasureInfo,
     MeasureValue,
     RunInfo,

@@ -210,10 +210,10 @@ def _of(documents: int) -> dict[str, Any]:
     return {"baselines": {"documents": documents}}
 
 
-def _baselines(measures: list[str], *world: Any, **given: Any) -> Any:
+def _baselines(measures: list[str], qrels: Any, runs: Any, **given: Any) -> Any:
     figures = {}
     for measure in measures:
-        answer = ask("baselines", *world, [measure], **given)
+        answer = ask("baselines", qrels, runs, [measure], **given)
         means = {row.system: row.mean for row in answer.ladder}
         figures[answer.measure] = {
             "random": means.pop("random", None),
