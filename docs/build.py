@@ -37,8 +37,12 @@ from rankscope.measures.definition import JUDGED_ONLY, NEARNESS, Definition, wri
 from rankscope.measures.registry import all_definitions
 from rankscope.ontology.nearness import all_similarities
 from rankscope.part import Record, json_of
-from rankscope.records.manifest import ExperimentManifest
-from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings
+from rankscope.records.report import (
+    BenchmarkReport,
+    EvaluationReport,
+    ExperimentManifest,
+    ExperimentTimings,
+)
 from rankscope.retrieval.engines.loaded import LoadedOptions
 from rankscope.retrieval.engines.stored import ServedEngine, ServerOptions, StoreOptions
 from rankscope.retrieval.llm.llm_options import ChatOptions, LlmOptions

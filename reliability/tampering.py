@@ -23,8 +23,7 @@ from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.benchmark.write import pages
 from rankscope.errors import RankscopeError
-from rankscope.records.manifest import ExperimentManifest
-from rankscope.records.report import BenchmarkReport
+from rankscope.records.report import BenchmarkReport, ExperimentManifest
 
 MANIFEST, REPORT = "ExperimentManifest.json", "BenchmarkReport.json"
 

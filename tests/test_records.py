@@ -10,8 +10,7 @@ import pytest
 
 from rankscope.errors import FormatError
 from rankscope.part import Record
-from rankscope.records.manifest import ExperimentManifest
-from rankscope.records.report import BenchmarkReport, EvaluationReport
+from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentManifest
 
 
 class Grown(Record):

@@ -39,8 +39,7 @@ from rankscope.collection.queries import read_queries
 from rankscope.errors import RankscopeError
 from rankscope.measures.language import Measure, parse_measures, parse_trec_measures
 from rankscope.ontology.terms import read_ontology
-from rankscope.records.manifest import ExperimentManifest
-from rankscope.records.report import BenchmarkReport
+from rankscope.records.report import BenchmarkReport, ExperimentManifest
 from rankscope.runs.table import Run, read_run
 from rankscope.runs.validation import validate_run
 from rankscope.scoring.evaluate import evaluate

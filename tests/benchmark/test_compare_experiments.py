@@ -65,12 +65,12 @@ def test_what_changed_is_tested_over_all_systems_and_measures(
 
 
 def p_of(row: Any) -> float:
-    """Return the p-value of one system's differences on one measure."""
+    """Return the p-value of one of two systems: its differences on one measure."""
     moving = row[row != 0]
     if len({*np.abs(moving)}) == 1:
         return float(sign_p((row > 0).sum(), (row < 0).sum()))
     p, ratio = paired_tests([row], test="t")
-    skewed = skew_p(np.array([row]), np.abs(ratio), np.array([len(row) - 1.0]))
+    skewed = skew_p(np.array([row]), np.abs(ratio), np.array([len(row) - 1.0]), together=2)
     return max(float(p[0]), float(skewed[0]), 2.0 ** (1 - len(moving)))
 
 

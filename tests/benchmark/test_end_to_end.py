@@ -29,8 +29,12 @@ from benchmark.world import (
 from rankscope.benchmark.run import run_benchmark
 from rankscope.benchmark.verify import verify
 from rankscope.errors import UnknownNameError
-from rankscope.records.manifest import ExperimentManifest
-from rankscope.records.report import BenchmarkReport, EvaluationReport, ExperimentTimings
+from rankscope.records.report import (
+    BenchmarkReport,
+    EvaluationReport,
+    ExperimentManifest,
+    ExperimentTimings,
+)
 from rankscope.statistics.comparison import compare_scores
 from rankscope.statistics.settings import Settings
 

@@ -8,7 +8,7 @@ import rankscope as rs
 from rankscope.document.blocks import Notes, Sentences
 from rankscope.measures.language import Measure
 from rankscope.measures.registry import all_definitions
-from rankscope.records.manifest import ExperimentManifest, Machine
+from rankscope.records.report import ExperimentManifest, Machine
 from rankscope.reports.definitions import coverage_section, meanings
 from rankscope.reports.what_ran import repeat_section
 from reports.sample import sample
@@ -61,10 +61,8 @@ def manifest() -> ExperimentManifest:
         "config_sha256": "c" * 64,
         "overrides": {"statistics.seed": 3, "name": "it's"},
         "collection": REPORT.collection,
-        "runs": [],
         "versions": {"rankscope": "1.0", "python": "3.12.1"},
         "models": {},
-        "snapshots": {},
         "keys": {},
         "targets": {},
         "seed": 3,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reliability.error_rates import promises, worlds
+from reliability.error_rates import Skewed, family_error, promises, worlds
 
 from rankscope.statistics.groups import group_pairs, subset_tests
 from rankscope.statistics.tests import corrected, paired_tests
@@ -44,6 +44,11 @@ def test_what_is_promised_on_official_runs() -> None:
             if rate > high or rate < low - spare * math.sqrt(low * (1 - low)):
                 missed.append((promise.name, promise.world, n, rate))
     assert missed == []
+
+
+def test_many_systems_whose_differences_are_skewed() -> None:
+    """Among 7,875 pairs some sample hides its skewness; without the raise this is 0.15."""
+    assert family_error(Skewed(1.4), 126, 150, 25, 0) <= 0.07
 
 
 Draw = Callable[[Any, int], Any]

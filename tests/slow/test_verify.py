@@ -20,8 +20,7 @@ import pytest
 from benchmark.world import cli, made, write_world
 from rankscope.benchmark.verify import verify
 from rankscope.benchmark.write import pages
-from rankscope.records.manifest import ExperimentManifest
-from rankscope.records.report import BenchmarkReport
+from rankscope.records.report import BenchmarkReport, ExperimentManifest
 
 MANIFEST, REPORT = "ExperimentManifest.json", "BenchmarkReport.json"
 TIMINGS = "Timings.json"

@@ -24,8 +24,7 @@ from rankscope.errors import FormatError, InputError, RankscopeError, UnknownNam
 from rankscope.measures.language import Measure, parse_measures
 from rankscope.measures.registry import aggregate
 from rankscope.part import Part
-from rankscope.records.manifest import ExperimentManifest
-from rankscope.records.report import BenchmarkReport, SystemRecord
+from rankscope.records.report import BenchmarkReport, ExperimentManifest, SystemRecord
 from rankscope.scoring.score_files import recorded_scores
 from rankscope.scoring.scored_runs import RunScores
 from rankscope.statistics.comparison import family_tests

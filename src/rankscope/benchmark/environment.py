@@ -6,7 +6,7 @@ import os
 import platform
 from datetime import UTC, datetime
 
-from rankscope.records.manifest import Machine
+from rankscope.records.report import Machine
 
 
 def now() -> str:

@@ -24,7 +24,7 @@ from rankscope.temporary import flush_folder, mark, new_folder, remove, sweep, u
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankscope.records.manifest import ExperimentManifest
+    from rankscope.records.report import ExperimentManifest
 
 MANIFEST = "ExperimentManifest.json"
 REPORT = "BenchmarkReport.json"

@@ -20,13 +20,14 @@ from rankscope.measures.language import Measure
 from rankscope.part import FileRef
 from rankscope.records.experiment_files import QUERIES
 from rankscope.records.kpis import figure_kpis, status_of
-from rankscope.records.manifest import ExperimentManifest, Machine, RunRef
 from rankscope.records.origin import EngineFacts, ModelUsage
 from rankscope.records.report import (
     Analyses,
     BenchmarkReport,
     Diagnostics,
     EvaluationReport,
+    ExperimentManifest,
+    Machine,
     MeasureInfo,
     MeasureValue,
     RunInfo,
@@ -161,15 +162,10 @@ def manifest_of(
         config_sha256=loaded.sha256,
         overrides=loaded.secrets.hide(loaded.overrides),
         collection=report.collection,
-        runs=[
-            RunRef(system=system.name, run_id=system.run.run_id, path=system.run.file.path)
-            for system in report.systems
-        ],
         keys=dict(benchmark.keys),
         targets=asdict(benchmark.targets),
         versions=dict(benchmark.versions),
         models=loaded.secrets.hide({name: list(each) for name, each in models.items() if each}),
-        snapshots={system.name: system.run.identity.snapshot for system in report.systems},
         seed=loaded.config.statistics.seed,
         machine=machine,
         artifacts=artifacts,

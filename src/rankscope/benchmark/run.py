@@ -29,9 +29,8 @@ from rankscope.errors import InputError, UnknownNameError
 from rankscope.files import PathLike, folder_to_write
 from rankscope.findings import Finding
 from rankscope.records.experiment_files import TIMINGS
-from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.origin import Timings
-from rankscope.records.report import BenchmarkReport, ExperimentTimings
+from rankscope.records.report import BenchmarkReport, ExperimentManifest, ExperimentTimings
 from rankscope.retrieval.cache_entries import make_folder
 from rankscope.retrieval.protocol import models_of
 from rankscope.runs.table import Run

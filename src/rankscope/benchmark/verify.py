@@ -45,12 +45,12 @@ from rankscope.files import read_bytes
 from rankscope.ontology.terms import Ontology, read_ontology
 from rankscope.part import FileRef, Part, Record, dotted
 from rankscope.records.experiment_files import ANNOTATIONS, ONTOLOGY, QRELS, QUERIES, TIMINGS
-from rankscope.records.manifest import ExperimentManifest
 from rankscope.records.origin import EngineFacts, ModelUsage
 from rankscope.records.report import (
     NO_TIME,
     BenchmarkReport,
     EvaluationReport,
+    ExperimentManifest,
     ExperimentTimings,
     RunInfo,
 )

@@ -36,8 +36,7 @@ from rankscope.records.experiment_files import (
     QUERIES,
     TIMINGS,
 )
-from rankscope.records.manifest import ExperimentManifest
-from rankscope.records.report import BenchmarkReport, ExperimentTimings
+from rankscope.records.report import BenchmarkReport, ExperimentManifest, ExperimentTimings
 from rankscope.records.tops import best_judged, tops
 from rankscope.reports.benchmark import benchmark_document
 from rankscope.reports.explorer.contents import Contents, contents_of_experiment

@@ -343,8 +343,6 @@ class Analysis(Generic[OneConfig, Result]):
     """How its section in the config is written; '' if there is nothing to configure."""
     check: Callable[[OneConfig, Sequence[Query]], None] | None = None
     """Refuses a config that does not fit the queries, before anything is made."""
-    brief: bool = False
-    """Whether a terminal shows the first blocks of its section below a benchmark's results."""
     blocks: Blocks[Result] = lambda _: ()
     """From the result to the blocks of its section."""
     finds: Finds[Result] = lambda *_: ()

@@ -122,7 +122,6 @@ class Approximation(Analysed):
     title="Approximate indexes",
     needs=("scores", "exactness"),
     written="approximation: {k: 10}",
-    brief=True,
     place=40,
 )
 def approximation(_: ApproximationConfig, inputs: Inputs) -> Approximation:

@@ -166,7 +166,6 @@ class Failures(Analysed):
     title="Failing questions",
     needs=("scores", "runs", "qrels"),
     written="failures: {show: 20}",
-    brief=True,
     place=10,
 )
 def failures(config: FailuresConfig, inputs: Inputs) -> Failures:

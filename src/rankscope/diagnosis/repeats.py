@@ -118,7 +118,6 @@ class RepeatedAnswers(Analysed):
 @analysis(
     title="Asked again",
     needs=("scores", "runs", "repeats"),
-    brief=True,
     place=42,
 )
 def repeats(_: Config, inputs: Inputs) -> RepeatedAnswers:

@@ -164,7 +164,6 @@ class Stages(Analysed):
 @analysis(
     title="Stages",
     needs=("scores", "runs", "qrels", "pipeline"),
-    brief=True,
     place=10,
 )
 def stages(_: Config, inputs: Inputs) -> Stages:

@@ -55,7 +55,6 @@ class Sweeps(Analysed):
 @analysis(
     title="Sweeps",
     needs=("scores", "sweeps"),
-    brief=True,
     place=39,
 )
 def sweeps(_: Config, inputs: Inputs) -> Sweeps:

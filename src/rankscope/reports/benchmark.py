@@ -61,8 +61,13 @@ from rankscope.statistics.sentences import listed
 
 if TYPE_CHECKING:
     from rankscope.benchmark.by_language import LanguageReport
-    from rankscope.records.manifest import ExperimentManifest
-    from rankscope.records.report import BenchmarkReport, MeasureInfo, MeasureValue, SystemRecord
+    from rankscope.records.report import (
+        BenchmarkReport,
+        ExperimentManifest,
+        MeasureInfo,
+        MeasureValue,
+        SystemRecord,
+    )
     from rankscope.statistics.decision import Decision
 
 

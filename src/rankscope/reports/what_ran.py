@@ -25,9 +25,8 @@ from rankscope.document.blocks import (
 from rankscope.errors import counted
 
 if TYPE_CHECKING:
-    from rankscope.records.manifest import ExperimentManifest
     from rankscope.records.origin import EngineFacts, ModelUsage
-    from rankscope.records.report import BenchmarkReport
+    from rankscope.records.report import BenchmarkReport, ExperimentManifest
 
 _LONGEST_SPEC = 300
 """A spec longer than this is cut; the JSON has all of it."""

@@ -145,6 +145,9 @@ class Tested:
             scale, base_mean = matrix.scales[measure], float(means[measure, base])
             wins, losses = int(rows.wins[row]), int(rows.losses[row])
             difference, deviation = float(rows.mean[row]), float(rows.deviation[row])
+            effect = math.copysign(math.inf, difference) if difference else 0.0
+            if deviation:
+                effect = difference / deviation
             equivalence = None
             if self.same is not None and settings.margin is not None:
                 equivalence = Equivalence(margin=settings.margin, p=float(self.same[row]))
@@ -160,7 +163,7 @@ class Tested:
                     interval=intervals[at],
                     wins=wins if scale.higher_is_better else losses,
                     losses=losses if scale.higher_is_better else wins,
-                    d=difference / deviation if deviation else _without_spread(difference),
+                    d=effect,
                     p=float(rows.p[row]),
                     p_corrected=float(self.corrected[row]),
                     family=self.size,
@@ -202,11 +205,6 @@ class Tested:
             largest=rows.high[chosen],
         )
         return [float(answer) for answer in np.where(rows.noisy[chosen], math.inf, answers)]
-
-
-def _without_spread(difference: float) -> float:
-    """Return Cohen's d of differences that do not vary: 0 or infinite."""
-    return math.copysign(math.inf, difference) if difference else 0.0
 
 
 def family_tests(

@@ -77,7 +77,10 @@ def subset_tests(values: npt.ArrayLike, members: BoolArray) -> FloatArray:
         if high - low <= SAME * max(abs(low), abs(high)):
             continue
         if np.isin(row, (low, high)).all():
-            tails = _two_levels(row == high, table[inside], drawn)
+            is_high = row == high  # how many of each subset are: hypergeometric, exact
+            counts = table[inside][:, is_high].sum(axis=1)
+            chance = import_module("scipy.stats").hypergeom(len(row), int(is_high.sum()), drawn)
+            tails = np.minimum(chance.cdf(counts), chance.sf(counts - 1))
         else:
             tails = _three_moments(row, picked, drawn)
         p_values[number, inside] = np.clip(2 * tails, SMALLEST, 1.0)
@@ -111,13 +114,6 @@ def _smaller_tail(z: FloatArray, skewness: FloatArray) -> FloatArray:
     normal = functions.ndtr(-np.abs(z))
     tails = np.where(np.abs(skewness) < STRAIGHT, normal, np.maximum(normal, gamma))
     return np.asarray(tails, dtype=np.float64)
-
-
-def _two_levels(is_high: BoolArray, members: BoolArray, drawn: IntArray) -> FloatArray:
-    """Return the smaller tail of how many of each subset are high: hypergeometric, exact."""
-    counts = members[:, is_high].sum(axis=1)
-    chance = import_module("scipy.stats").hypergeom(len(is_high), int(is_high.sum()), drawn)
-    return np.asarray(np.minimum(chance.cdf(counts), chance.sf(counts - 1)))
 
 
 def group_change(

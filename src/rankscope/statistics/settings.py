@@ -74,8 +74,9 @@ class Settings(Part):
         check_resamples(settings.resamples)
         if not 0 <= settings.seed < 2**128:
             raise InputError(f"seed must be a whole number from 0 up, not {settings.seed}")
-        if settings.margin is not None:
-            check_margin(settings.margin)
+        margin = settings.margin
+        if margin is not None and not (math.isfinite(margin) and margin > 0):
+            raise InputError(f"margin must be a finite number above 0, such as 0.01, not {margin}")
         return settings
 
     @property
@@ -92,9 +93,3 @@ class Settings(Part):
             return self.resamples
         most = min(MOST_RESAMPLES, MOST_DRAWN // max(tests, 1))
         return max(self.resamples, min(round(10 * tests / self.alpha), most))
-
-
-def check_margin(margin: float) -> None:
-    """Refuse a margin that is not a finite number above 0."""
-    if not (math.isfinite(margin) and margin > 0):
-        raise InputError(f"margin must be a finite number above 0, such as 0.01, not {margin}")
