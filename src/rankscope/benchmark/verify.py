@@ -120,7 +120,7 @@ def digest_of(folder: Path) -> str:
 def verify(folder: Path, *, digest: str = "") -> Verification:
     """Compute every hash, every score and the verdict again.
 
-    ``digest`` is that of the manifest as `benchmark list` prints it, or its beginning.
+    ``digest`` is the SHA-256 of the manifest, or its beginning.
 
     Raises:
         InputError: this is no experiment, or another version of rankscope made it.
