@@ -149,6 +149,10 @@ BAD: dict[str, tuple[Any, str]] = {
     "null": ({**answer(["a"]), "distances": [[None]]}, "'None'"),
     "unequal": ({**answer(["a", "b"]), "distances": [[0.1]]}, "do not fit together"),
     "unequal queries": ({**answer(["a"], ["b"]), "distances": [[0.1]]}, "do not fit together"),
+    "pairs for metadata": (
+        {"metadatas": [[[("hpo_id", "a")]]], "distances": [[0.1]]},
+        "do not fit together",
+    ),
     "no list": ({"metadatas": [entries(["a"])], "distances": 3}, "do not fit together"),
     "a batch by query": ({"q": answer(["a"], ["b"])}, "query 'q': has 2 lists"),
     "others in a list": ([answer(["a"]), "a"], "cannot make"),

@@ -281,7 +281,9 @@ def _entries_by_query(answer: Mapping[str, Any], where: str) -> list[Entries]:
             for lists in zip(*parts.values(), strict=True)
         ]
         records = [entry.get("metadatas") or {} for entries in queries for entry in entries]
-        fields = tuple(dict.fromkeys(str(name) for record in records for name in dict(record)))
+        if not all(isinstance(record, Mapping) for record in records):
+            raise TypeError
+        fields = tuple(dict.fromkeys(str(name) for record in records for name in record))
     except (TypeError, ValueError):
         queries = []
     if not queries or not parts.keys() & {"ids", "metadatas"}:
