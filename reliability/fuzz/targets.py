@@ -25,6 +25,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
+import click
 import polars as pl
 
 from rankscope.benchmark.config.loading import read_config
@@ -71,7 +72,7 @@ def is_result(action: Callable[[], object]) -> bool:
     """Do something: True if it gives a result, False if it is refused with one sentence."""
     try:
         action()
-    except RankscopeError as error:
+    except (RankscopeError, click.UsageError) as error:
         check_sentence(str(error))
         return False
     return True
