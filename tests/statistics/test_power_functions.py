@@ -45,6 +45,8 @@ def test_edges() -> None:
         queries_needed(0.1, sd=0.0)
     with pytest.raises(InputError, match="would be needed"):
         queries_needed(1e-9, sd=1.0)
+    with pytest.raises(InputError, match="name fewer"):
+        detectable_difference(n=10**400, sd=1.0)
     with pytest.raises(InputError, match="sd must be"):
         detectable_difference(n=10, sd=-1.0)
     with pytest.raises(InputError, match="power must be above alpha"):

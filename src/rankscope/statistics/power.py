@@ -153,6 +153,8 @@ def detectable_difference(*, n: int, sd: float, alpha: float = 0.05, power: floa
     0.0808
     """
     _check(sd, alpha, power)
+    if n > MOST_QUERIES:
+        raise InputError(f"at most {MOST_QUERIES:,} queries can be planned with; name fewer")
     if n < 2 or sd == 0:
         return math.inf
     return _detectable_effect(n, alpha, power) * sd
