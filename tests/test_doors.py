@@ -482,7 +482,7 @@ def test_documents_of_one_query_are_known_by_their_fields() -> None:
     assert rs.evaluate([["a"]], named, "RR")["RR"] == 1
 
 
-def test_scores_that_rise_down_the_ranks_are_refused() -> None:
+def test_scores_that_rise_down_the_ranks_are_refused(tmp_path: Path) -> None:
     """A distance beside ranks is no score, unless the caller says so."""
     rows = [
         {"query_id": query, "rank": place, "chunk_id": doc_id, "score": place / 10}
@@ -492,6 +492,11 @@ def test_scores_that_rise_down_the_ranks_are_refused() -> None:
     gold = {"q1": ["a"], "q2": ["b"]}
     with pytest.raises(InputError, match="score='rank' or score='score'"):
         rs.evaluate(gold, rows, ["RR"])
+    files = tmp_path / "gold.json", tmp_path / "results.csv"
+    files[0].write_text(json.dumps(gold))
+    pd.DataFrame(rows).to_csv(files[1], index=False)
+    with pytest.raises(InputError, match="score='rank' or score='score'"):  # and not: swapped
+        rs.evaluate(str(files[0]), str(files[1]), ["RR"])
     assert rs.evaluate(gold, rows, ["RR"], score="rank")["RR"] == 1
     without = [{name: row[name] for name in ("query_id", "rank", "chunk_id")} for row in rows]
     scores = rs.evaluate(gold, without[::-1], ["RR"])
@@ -508,3 +513,15 @@ def test_a_named_column_of_one_side_leaves_the_words_of_the_other() -> None:
 def test_a_run_in_the_place_of_measures_is_told() -> None:
     with pytest.raises(InputError, match="several runs as one"):
         rs.compare({"q": ["a"]}, {"q": ["a"]}, {"q": ["b"]})
+
+
+def test_a_column_of_lists_written_as_text_is_named() -> None:
+    """Texts beside expected ids are no gold, also where the ids are joined with commas."""
+    gold = [
+        {"question": f"what of {n}?", "known_relevant": f"file {n}.pdf,file {n + 9}.pdf",
+         "ground_truth": f"It is {n} that holds here"}
+        for n in range(3)
+    ]  # fmt: skip
+    run = [{"question": f"what of {n}?", "retrieved_ids": [f"file {n}.pdf"]} for n in range(3)]
+    with pytest.raises(InputError, match="relevant='known_relevant'"):
+        rs.evaluate(gold, run, ["RR"])

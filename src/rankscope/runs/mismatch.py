@@ -10,7 +10,7 @@ from rankscope.errors import InputError, counted, shown
 from rankscope.tables.documents import looks_like_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Set
 
     from rankscope.tables.columns import Reading
 
@@ -145,7 +145,10 @@ def refuse_misread(
         for name, ids in mine.others.items():
             if name == other.documents or (not are_words and all(map(str.isdigit, ids))):
                 continue  # numbers, as ranks, meet those of documents by chance
-            if not ids.isdisjoint(known):
+            shares = not ids.isdisjoint(known)
+            shares = shares or any(_lists_several(text, known) for text in ids)
+            texts = other.doubtful[:_TEXTS_LOOKED_AT]
+            if shares or any(_lists_several(text, ids) for text in texts):
                 raise InputError(
                     f"{role}: nothing in {shown(mine.documents)} is on the other side, and "
                     f"{shown(name)} holds ids that are; say which column is meant "
@@ -159,7 +162,7 @@ def _parts(text: str) -> list[str]:
     return parts if all(map(looks_like_id, parts)) else []
 
 
-def _lists_several(text: str, known: set[str]) -> bool:
+def _lists_several(text: str, known: Set[str]) -> bool:
     """Tell several ids from one that holds blanks or commas, as titles do.
 
     One known id between separators is enough where all parts look like ids, or are between signs

@@ -246,10 +246,10 @@ def refuse_swapped(gold: Any, runs: Any, error: RankscopeError) -> None:
         return
     try:
         is_run = not _has_grades(as_run(gold).reading)
-        as_qrels(run)
+        has_ranks = find_name(as_qrels(run).reading.names, ALIASES["rank"]) is not None
     except (RankscopeError, OSError):
         return
-    if is_run:
+    if is_run and not has_ranks:  # which judgments do not have
         raise InputError(
             f"judgments and run are swapped: {shown(str(gold))} holds a run"
         ) from error
